@@ -1,0 +1,45 @@
+# Everything runs from a machine that has only Python 3.11+ and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.PHONY: install demo test lint format bench-micro clean help
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+# Stamps: set-up is repeated only when pyproject.toml changed.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[plot,dask,verify]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(PIP) install --editable '.[plot,dask,verify,dev]'
+	@touch $@
+
+install: $(VENV)/.installed ## create .venv with the package and the extras a user wants
+
+demo: install ## solve a bundled example
+	$(BIN)/certimeans demo
+
+lint: $(VENV)/.installed-dev ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint ## style, types and the whole test suite
+	$(BIN)/python -m pytest
+
+format: $(VENV)/.installed-dev ## apply the style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-micro: $(VENV)/.installed-dev ## micro-benchmarks that need no data files
+	$(BIN)/python -m benchmarks.micro.presolve
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,36 @@
+"""When to stop: a moment in time, or a request from outside."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+
+
+class Deadline:
+    """A moment after which work should end, and a switch that ends it at once.
+
+    Long-running functions take a deadline and look at :meth:`passed` often enough to keep it; what they return
+    then is valid but may be less than they could have found.
+
+    Parameters
+    ----------
+    seconds
+        Time from now; ``None`` for no limit.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._end = math.inf if seconds is None else time.monotonic() + seconds
+        self._stopped = threading.Event()
+
+    def request_stop(self) -> None:
+        """Make the deadline pass now; safe to call from a signal handler or another thread."""
+        self._stopped.set()
+
+    def passed(self) -> bool:
+        """Whether work should end."""
+        return self._stopped.is_set() or time.monotonic() >= self._end
+
+    def remaining(self) -> float:
+        """Seconds left; infinite without a limit, never negative."""
+        return 0.0 if self._stopped.is_set() else max(0.0, self._end - time.monotonic())

@@ -1,0 +1,41 @@
+"""The errors that users meet.
+
+All derive from :class:`CertimeansError`, so one ``except`` catches what the package raises on purpose.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from certimeans.presolve.conflicts import Conflict
+
+
+class CertimeansError(Exception):
+    """Base class of everything that certimeans raises on purpose."""
+
+
+class InputError(CertimeansError, ValueError):
+    """The input is not a clustering problem; the message names what is wrong and where."""
+
+
+class InfeasibleError(CertimeansError, ValueError):
+    """No clustering satisfies the constraints.
+
+    Attributes
+    ----------
+    conflict
+        Pairs of the user's own that contradict each other, as few as could be found.
+    """
+
+    def __init__(self, conflict: Conflict) -> None:
+        super().__init__(conflict.describe())
+        self.conflict = conflict
+
+    def __reduce__(self) -> tuple[type[InfeasibleError], tuple[Conflict]]:
+        """Cross process borders with the conflict, not only with its message."""
+        return type(self), (self.conflict,)
+
+
+class InternalError(CertimeansError, RuntimeError):
+    """A self-check failed: a bug in certimeans, reported rather than returned as a result."""

@@ -1,0 +1,1 @@
+"""What is asked: points, constraints, clusterings, and the files they live in."""

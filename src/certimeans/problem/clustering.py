@@ -1,0 +1,114 @@
+"""A clustering: labels, and what follows from them and the raw data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from certimeans._typing import FloatArray, IntArray
+from certimeans.errors import InputError
+from certimeans.problem.instance import Instance
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """A partition of the points of an instance, with its cost recomputed from the raw data.
+
+    Attributes
+    ----------
+    labels
+        Cluster of each point; clusters are numbered by first appearance.
+    centres
+        Weighted mean of each cluster, one row a cluster.
+    sizes
+        Number of points in each cluster.
+    cost
+        Weighted sum of squared distances of the points to the centre of their cluster.
+    """
+
+    labels: IntArray
+    centres: FloatArray
+    sizes: IntArray
+    cost: float
+
+    @classmethod
+    def from_labels(cls, instance: Instance, labels: ArrayLike) -> Clustering:
+        """Evaluate labels on the raw data of ``instance``, whatever numbers or names they use.
+
+        Raises
+        ------
+        InputError
+            If there is not exactly one label for each point.
+        """
+        numbered = as_labels(labels, instance.n_points)
+        centres, cost = _centres_and_cost(instance, numbered)
+        return cls(numbered, centres, np.bincount(numbered), cost)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of (non-empty) clusters."""
+        return len(self.sizes)
+
+    def satisfies(self, instance: Instance) -> bool:
+        """Whether there are exactly k clusters and every constraint holds."""
+        return self.violations(instance, limit=1) == []
+
+    def violations(self, instance: Instance, limit: int = 10) -> list[str]:
+        """Say what the clustering violates, one sentence each, at most ``limit`` of them."""
+        found = []
+        if len(self.labels) != instance.n_points:
+            return [f"{len(self.labels)} labels for {instance.n_points} points"]
+        if self.n_clusters != instance.n_clusters:
+            found.append(f"{self.n_clusters} clusters instead of {instance.n_clusters}")
+        for pairs, together in ((instance.must_link, True), (instance.cannot_link, False)):
+            broken = (self.labels[pairs[:, 0]] == self.labels[pairs[:, 1]]) != together
+            where = "in different clusters" if together else "in one cluster"
+            kind = "must link" if together else "cannot link"
+            found += [f"points {i} and {j} {kind} but are {where}" for i, j in pairs[broken][:limit]]
+        return found[:limit]
+
+
+def as_labels(labels: ArrayLike, n_points: int) -> IntArray:
+    """Check labels, one for each point, and number the clusters by first appearance."""
+    array: np.ndarray[Any, Any] = np.asarray(labels)
+    if array.shape != (n_points,):
+        raise InputError(f"labels have shape {array.shape}; give one for each of the {n_points} points")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise InputError(f"labels[{np.flatnonzero(np.isnan(array))[0]}] is NaN; every point needs a cluster")
+    return by_first_appearance(array)
+
+
+def by_first_appearance(labels: np.ndarray[Any, Any]) -> IntArray:
+    """Renumber labels 0, 1, ... in the order in which they first appear."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    numbered: IntArray = rank[inverse]
+    return numbered
+
+
+def _centres_and_cost(instance: Instance, labels: IntArray) -> tuple[FloatArray, float]:
+    """Compute centres and cost with care for cancellation.
+
+    Coordinates are taken relative to one point of the cluster, so a cluster far from the others, or data far from
+    the origin, keep their digits; the centre's own rounding error is removed from the cost to first order.
+    """
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], np.arange(labels.max() + 1))
+    weights, scaled = instance.weights[order], instance.scaled
+    cluster = labels[order]
+    anchors = scaled.points[order[starts]]
+    # Features by points: numpy then sums along the last axis pairwise, which loses the fewest digits.
+    relative = (scaled.points[order] - anchors[cluster]).T.copy()
+    cluster_weights = np.add.reduceat(weights, starts)
+    means = np.add.reduceat(relative * weights, starts, axis=1) / cluster_weights
+    relative -= means[:, cluster]
+    residual = np.add.reduceat(relative * weights, starts, axis=1)
+    squares = float((weights * (relative * relative).sum(axis=0)).sum())
+    cost = max(0.0, squares - float((residual * residual / cluster_weights).sum()))
+    offsets = np.ldexp(means.T, scaled.exponent)
+    centres = instance.points[order[starts]] + offsets
+    return centres, scaled.in_original_units(cost)
