@@ -1,0 +1,129 @@
+"""Exact k-colourability: whether cannot-links leave room for k clusters.
+
+A floating-point solver's "infeasible" is not a proof; this search is our own and works on integers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from certimeans._typing import IntArray
+from certimeans.deadline import Deadline
+from certimeans.presolve.graph import Contradiction, Graph
+
+_STEPS_PER_CALL = 20_000
+_FIRST_RESTART = 20_000
+
+
+def find_colouring(graph: Graph, k: int, deadline: Deadline | None = None) -> IntArray | None:
+    """Colour the vertices with k colours so that neighbours differ.
+
+    Vertices with fewer than k neighbours always find a free colour, so they are put aside, one after the other, and
+    coloured last; each connected component of what remains is searched on its own.
+
+    Returns
+    -------
+    IntArray or None
+        A colour in 0..k-1 for each vertex (not every colour need be used), or ``None`` if the deadline passed first.
+
+    Raises
+    ------
+    Contradiction
+        If no such colouring exists.
+    """
+    deadline = deadline or Deadline()
+    removed, core = graph.peel(k)
+    colour = np.full(graph.n_vertices, -1, dtype=np.int64)
+    core_vertices = np.flatnonzero(core)
+    if core_vertices.size:
+        core_graph = graph.subgraph(core_vertices)
+        for part in _parts(core_graph.components):
+            painted = _colour_connected(core_graph.subgraph(part), k, deadline)
+            if painted is None:
+                return None
+            colour[core_vertices[part]] = painted
+    _colour_greedily(graph, removed[::-1], colour)
+    return colour
+
+
+def find_clique(graph: Graph, size: int, max_steps: int = 100_000) -> list[int] | None:
+    """Search for a clique of the given size; ``None`` if there is none or it was not found in ``max_steps`` steps."""
+    _, core = graph.peel(size - 1)
+    neighbours = graph.neighbour_sets(np.flatnonzero(core))
+    stack: list[tuple[list[int], set[int]]] = []
+    unvisited = set(neighbours)
+    for v in sorted(neighbours, key=lambda v: (len(neighbours[v]), v)):
+        unvisited.discard(v)
+        stack.append(([v], neighbours[v] & unvisited))
+        while stack:
+            max_steps -= 1
+            if max_steps < 0:
+                return None
+            clique, candidates = stack.pop()
+            if len(clique) == size:
+                return clique
+            if len(clique) + len(candidates) < size:
+                continue
+            # The candidate with most neighbours among the others is explored first, as it is on top of the stack.
+            ordered = sorted(candidates, key=lambda u: (len(neighbours[u] & candidates), u))
+            for position, u in enumerate(ordered):
+                stack.append(([*clique, u], neighbours[u] & set(ordered[:position])))
+    return None
+
+
+def _parts(components: IntArray) -> list[IntArray]:
+    """List the vertices of each component."""
+    order = np.argsort(components, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(components[order])) + 1)
+
+
+def _colour_connected(graph: Graph, k: int, deadline: Deadline) -> IntArray | None:
+    """Search with restarts: each gets twice the steps and another order, so the search stays complete."""
+    # Compiled code is loaded only where it is needed: most instances have an empty core.
+    from certimeans.presolve import dsatur  # noqa: PLC0415
+
+    start, neighbours = graph.adjacency
+    # A greedy clique comes first: its colours are forced up to renaming, and a clique larger than k ends the search.
+    clique = _greedy_clique(graph)
+    if len(clique) > k:
+        raise Contradiction
+    random = np.random.default_rng(0)
+    restart_after = _FIRST_RESTART
+    priority = graph.degrees.copy()
+    while True:
+        priority[clique] = 4 * graph.n_vertices
+        state = dsatur.SearchState(graph.n_vertices, k)
+        for _ in range(0, restart_after, _STEPS_PER_CALL):
+            verdict = state.advance(start, neighbours, priority, _STEPS_PER_CALL)
+            if verdict == dsatur.IMPOSSIBLE:
+                raise Contradiction
+            if verdict == dsatur.COLOURED:
+                return state.colour
+            if deadline.passed():
+                return None
+        restart_after *= 2
+        priority = graph.degrees + random.integers(0, 1 + int(graph.degrees.max()), size=graph.n_vertices)
+
+
+def _greedy_clique(graph: Graph) -> list[int]:
+    """Grow a clique from the vertex of largest degree, and from its best alternatives; keep the largest."""
+    neighbours = graph.neighbour_sets(np.arange(graph.n_vertices))
+    best: list[int] = []
+    for first in np.argsort(-graph.degrees, kind="stable")[:20].tolist():
+        clique, candidates = [first], set(neighbours[first])
+        while candidates:
+            v = max(candidates, key=lambda u: (len(neighbours[u] & candidates), -u))
+            clique.append(v)
+            candidates &= neighbours[v]
+        best = max(best, clique, key=len)
+    return best
+
+
+def _colour_greedily(graph: Graph, order: IntArray, colour: IntArray) -> None:
+    """Give each vertex the first colour that no coloured neighbour has."""
+    isolated = graph.degrees[order] == 0
+    colour[order[isolated]] = 0
+    start, neighbours = graph.adjacency
+    for v in order[~isolated].tolist():
+        taken = set(colour[neighbours[start[v] : start[v + 1]]].tolist())
+        colour[v] = next(c for c in range(len(taken) + 1) if c not in taken)

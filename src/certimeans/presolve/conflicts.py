@@ -1,0 +1,313 @@
+"""Why an instance is infeasible, told in as few of the user's own pairs as possible."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from certimeans._typing import IntArray
+from certimeans.deadline import Deadline
+from certimeans.presolve.colouring import find_clique, find_colouring
+from certimeans.presolve.contract import lift
+from certimeans.presolve.graph import Contradiction, Graph, connected
+from certimeans.presolve.infer import implied_groups
+from certimeans.problem.constraints import LinkKind
+from certimeans.problem.instance import Instance
+
+Pair = tuple[int, int]
+Link = tuple[LinkKind, int, int]
+Item = TypeVar("Item")
+
+ConflictKind = Literal["one cluster", "too few groups", "must-link path", "odd cycle", "clique", "subset"]
+
+EXPLANATION_SECONDS = 10.0
+"""How long to look for a small explanation; infeasibility itself is already proven by then."""
+
+_MAX_SOURCES = 200
+_MAX_PAIRS_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Conflict:
+    """Constraints that no clustering into ``n_clusters`` clusters satisfies together.
+
+    Attributes
+    ----------
+    kind
+        What sort of contradiction it is.
+    links
+        The contradicting pairs as (kind, i, j); along a path or cycle in that order.
+    reasons
+        For each link, where it came from.
+    groups
+        For a clique, the groups of must-linked points that are pairwise cannot-linked.
+    is_minimal
+        Whether dropping any one link is known to resolve this contradiction.
+    """
+
+    kind: ConflictKind
+    n_clusters: int
+    links: tuple[Link, ...]
+    reasons: tuple[str, ...]
+    groups: tuple[tuple[int, ...], ...] = field(default=())
+    is_minimal: bool = True
+
+    @property
+    def must_links(self) -> list[Pair]:
+        """The must-links among the contradicting pairs."""
+        return [(i, j) for kind, i, j in self.links if kind == "must-link"]
+
+    @property
+    def cannot_links(self) -> list[Pair]:
+        """The cannot-links among the contradicting pairs."""
+        return [(i, j) for kind, i, j in self.links if kind == "cannot-link"]
+
+    def describe(self, name: Callable[[int], str] = str) -> str:
+        """Explain the contradiction in words; ``name`` says how to write a point's number."""
+        lines = [f"no clustering satisfies the constraints: {self._sentence(name)}"]
+        for (kind, i, j), reason in list(zip(self.links, self.reasons, strict=True))[:_MAX_PAIRS_SHOWN]:
+            origin = "" if reason == kind else f" ({reason})"
+            lines.append(f"  {kind} {name(i)} {name(j)}{origin}")
+        if len(self.links) > _MAX_PAIRS_SHOWN:
+            lines.append(f"  ... and {len(self.links) - _MAX_PAIRS_SHOWN} more pairs")
+        return "\n".join(lines)
+
+    def _sentence(self, name: Callable[[int], str]) -> str:
+        clusters = f"{self.n_clusters} cluster{'s' if self.n_clusters > 1 else ''}"
+        if self.kind == "one cluster":
+            return "two points cannot link, but everything goes into 1 cluster"
+        if self.kind == "too few groups":
+            return f"the must-links leave fewer groups of points than the {clusters} asked for"
+        if self.kind == "must-link path":
+            (i, j), path = self.cannot_links[0], self._walk(name)
+            return f"points {name(i)} and {name(j)} cannot link, but must-links join them: {path}"
+        if self.kind == "odd cycle":
+            return f"{clusters} cannot alternate around an odd cycle: {self._walk(name)}"
+        if self.kind == "clique":
+            members = ", ".join("=".join(name(i) for i in group) for group in self.groups)
+            return (
+                f"{len(self.groups)} groups of points that pairwise cannot link do not fit into {clusters}: {members}"
+            )
+        return (
+            f"these {len(self.must_links)} must-links and {len(self.cannot_links)} cannot-links "
+            f"leave no way to form {clusters}"
+        )
+
+    def _walk(self, name: Callable[[int], str]) -> str:
+        """Write consecutive links as ``1 = 2 ≠ 3``, without the closing cannot-link of a must-link path."""
+        links = [link for link in self.links if self.kind == "odd cycle" or link[0] == "must-link"]
+        signs = [f" {'=' if kind == 'must-link' else '≠'} {name(j)}" for kind, _, j in links]
+        return name(links[0][1]) + "".join(signs)
+
+
+def explain(instance: Instance, deadline: Deadline | None = None) -> Conflict:
+    """Find a small contradiction among the constraints of an infeasible instance.
+
+    The kinds are tried from the simplest to the hardest: too few groups, a path of must-links against a cannot-link,
+    an odd cycle (two clusters), a clique of k + 1 groups, and at last a subset found by deleting what is not needed.
+    The subset is as small as the time allows; what is returned contradicts itself in any case.
+    """
+    deadline = deadline or Deadline(EXPLANATION_SECONDS)
+    k = instance.n_clusters
+    group_of = connected(instance.n_points, instance.must_link)
+    if int(group_of.max()) + 1 < k:
+        return _conflict(instance, "too few groups", _merging_links(instance))
+    if k == 1:
+        i, j = instance.cannot_link[0].tolist()
+        return _conflict(instance, "one cluster", [("cannot-link", i, j)])
+    inside = instance.cannot_link[group_of[instance.cannot_link[:, 0]] == group_of[instance.cannot_link[:, 1]]]
+    if len(inside):
+        return _must_link_path(instance, inside)
+    if k == 2:
+        return _conflict(instance, "odd cycle", _shortest_odd_cycle(instance))
+    return _uncolourable_subset(instance, group_of, deadline)
+
+
+def contradicts(n_points: int, links: Iterable[Link], k: int, deadline: Deadline | None = None) -> bool:
+    """Whether links are proven to leave no proper partition into at most k clusters."""
+    links = list(links)
+    must_link = _pairs(links, "must-link")
+    group_of = connected(n_points, must_link)
+    try:
+        edges = lift(_pairs(links, "cannot-link"), group_of)
+        graph = Graph(int(group_of.max()) + 1, edges)
+        merged = implied_groups(graph, k, deadline)
+        find_colouring(Graph(int(merged.max()) + 1, lift(edges, merged)), k, deadline)
+    except Contradiction:
+        return True
+    return False
+
+
+def _conflict(
+    instance: Instance,
+    kind: ConflictKind,
+    links: Sequence[Link],
+    groups: tuple[tuple[int, ...], ...] = (),
+    *,
+    is_minimal: bool = True,
+) -> Conflict:
+    reasons = tuple(instance.constraints.reason(link_kind, i, j) for link_kind, i, j in links)
+    return Conflict(kind, instance.n_clusters, tuple(links), reasons, groups, is_minimal)
+
+
+def _merging_links(instance: Instance) -> list[Link]:
+    """Pick must-links that each merge two groups, just enough to leave fewer than k of them."""
+    root = list(range(instance.n_points))
+
+    def find(i: int) -> int:
+        while root[i] != i:
+            root[i] = root[root[i]]
+            i = root[i]
+        return i
+
+    links: list[Link] = []
+    for i, j in instance.must_link.tolist():
+        a, b = find(i), find(j)
+        if a != b:
+            root[a] = b
+            links.append(("must-link", i, j))
+        if instance.n_points - len(links) < instance.n_clusters:
+            break
+    return links
+
+
+def _must_link_path(instance: Instance, inside: IntArray) -> Conflict:
+    """Of the cannot-links whose ends are must-linked, take one with a shortest path between its ends."""
+    neighbours = _neighbour_lists(instance.must_link)
+    best: list[int] | None = None
+    for i, j in inside[:_MAX_SOURCES].tolist():
+        path = _shortest_path(neighbours, i, j)
+        if best is None or len(path) < len(best):
+            best = path
+        if len(best) == 2:
+            break
+    assert best is not None  # noqa: S101  # inside is not empty
+    links: list[Link] = [("must-link", a, b) for a, b in pairwise(best)]
+    return _conflict(instance, "must-link path", [*links, ("cannot-link", best[-1], best[0])])
+
+
+def _shortest_odd_cycle(instance: Instance) -> list[Link]:
+    """Find a shortest cycle with an odd number of cannot-links: a path from v to v on the other side."""
+    n = instance.n_points
+    same, other = instance.must_link, instance.cannot_link
+    steps = [same, same + n, other + np.array([0, n]), other + np.array([n, 0])]
+    neighbours = _neighbour_lists(np.vstack(steps))
+    cover = connected(2 * n, np.vstack(steps))
+    sources = np.unique(other)
+    sources = sources[cover[sources] == cover[sources + n]]
+    paths = (_shortest_path(neighbours, v, v + n) for v in sources[:_MAX_SOURCES].tolist())
+    path = min(paths, key=len)
+    return [("must-link" if (a < n) == (b < n) else "cannot-link", a % n, b % n) for a, b in pairwise(path)]
+
+
+def _uncolourable_subset(instance: Instance, group_of: IntArray, deadline: Deadline) -> Conflict:
+    """Find a clique of k + 1 groups, or else groups and links of which none can be spared."""
+    k = instance.n_clusters
+    graph = Graph(int(group_of.max()) + 1, lift(instance.cannot_link, group_of))
+    clique = find_clique(graph, k + 1)
+    if clique is not None:
+        vertices = clique
+    else:
+        _, core = graph.peel(k)
+        vertices = np.flatnonzero(core).tolist()
+        vertices = _shrink(vertices, lambda kept: _is_uncolourable(graph, kept, k, deadline), deadline)
+    links = _links_between(instance, group_of, vertices)
+    links = _shrink(links, lambda kept: contradicts(instance.n_points, kept, k, deadline), deadline)
+    is_minimal = not deadline.passed()
+    if clique is not None:
+        return _conflict(instance, "clique", links, _groups_of_links(links, group_of), is_minimal=is_minimal)
+    return _conflict(instance, "subset", links, is_minimal=is_minimal)
+
+
+def _is_uncolourable(graph: Graph, vertices: list[int], k: int, deadline: Deadline) -> bool:
+    part = graph.subgraph(np.array(vertices))
+    return contradicts(part.n_vertices, [("cannot-link", a, b) for a, b in part.edges.tolist()], k, deadline)
+
+
+def _shrink(items: list[Item], contradict: Callable[[list[Item]], bool], deadline: Deadline) -> list[Item]:
+    """Delete items, first in large blocks, then one by one, while the rest still contradicts itself."""
+    block = max(1, len(items) // 2)
+    while True:
+        position = 0
+        while position < len(items) and not deadline.passed():
+            rest = items[:position] + items[position + block :]
+            if rest and contradict(rest):
+                items = rest
+            else:
+                position += block
+        if block == 1 or deadline.passed():
+            return items
+        block = max(1, block // 2)
+
+
+def _links_between(instance: Instance, group_of: IntArray, groups: list[int]) -> list[Link]:
+    """State the cannot-links between groups in the user's pairs, with the must-links that hold each group together.
+
+    Each pair of groups may be forbidden by several cannot-links; one is chosen whose ends are in use already, if
+    possible, so that fewer must-links are needed.
+    """
+    wanted = np.isin(group_of, groups)
+    candidates = instance.cannot_link[wanted[instance.cannot_link].all(axis=1)].tolist()
+    used: dict[int, set[int]] = {g: set() for g in groups}
+    chosen: dict[Pair, Pair] = {}
+    for new_ends_allowed in (0, 1, 2):
+        for i, j in candidates:
+            g, h = sorted((int(group_of[i]), int(group_of[j])))
+            new_ends = sum(1 for end in (i, j) if used[int(group_of[end])] and end not in used[int(group_of[end])])
+            if (g, h) not in chosen and new_ends <= new_ends_allowed:
+                chosen[g, h] = (i, j)
+                for end in (i, j):
+                    used[int(group_of[end])].add(end)
+    neighbours = _neighbour_lists(instance.must_link)
+    trees = {link for ends in used.values() for link in _connecting_links(neighbours, sorted(ends))}
+    return [*sorted(trees), *(("cannot-link", i, j) for i, j in sorted(chosen.values()))]
+
+
+def _connecting_links(neighbours: dict[int, list[int]], ends: list[int]) -> set[Link]:
+    """Connect points of one group by shortest paths of must-links to the first of them."""
+    links: set[Link] = set()
+    for end in ends[1:]:
+        path = _shortest_path(neighbours, ends[0], end)
+        links |= {("must-link", min(a, b), max(a, b)) for a, b in pairwise(path)}
+    return links
+
+
+def _groups_of_links(links: list[Link], group_of: IntArray) -> tuple[tuple[int, ...], ...]:
+    members: dict[int, set[int]] = {}
+    for _, i, j in links:
+        for end in (i, j):
+            members.setdefault(int(group_of[end]), set()).add(end)
+    return tuple(sorted(tuple(sorted(points)) for points in members.values()))
+
+
+def _neighbour_lists(pairs: IntArray) -> dict[int, list[int]]:
+    neighbours: dict[int, list[int]] = {}
+    for a, b in pairs.tolist():
+        neighbours.setdefault(a, []).append(b)
+        neighbours.setdefault(b, []).append(a)
+    return neighbours
+
+
+def _shortest_path(neighbours: dict[int, list[int]], source: int, target: int) -> list[int]:
+    """Search breadth-first; the two are known to be connected."""
+    came_from = {source: source}
+    queue = deque([source])
+    while target not in came_from:
+        v = queue.popleft()
+        for u in neighbours[v]:
+            if u not in came_from:
+                came_from[u] = v
+                queue.append(u)
+    path = [target]
+    while path[-1] != source:
+        path.append(came_from[path[-1]])
+    return path[::-1]
+
+
+def _pairs(links: list[Link], kind: LinkKind) -> IntArray:
+    return np.array([(i, j) for link_kind, i, j in links if link_kind == kind], dtype=np.int64).reshape(-1, 2)

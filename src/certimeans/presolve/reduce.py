@@ -1,0 +1,72 @@
+"""Presolve: from an instance to its super-points, or to the reason why there is no clustering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from certimeans._typing import IntArray
+from certimeans.deadline import Deadline
+from certimeans.errors import InfeasibleError
+from certimeans.presolve.colouring import find_colouring
+from certimeans.presolve.conflicts import explain
+from certimeans.presolve.contract import SuperPoints, contract
+from certimeans.presolve.graph import Contradiction, connected
+from certimeans.presolve.infer import implied_groups
+from certimeans.problem.instance import Instance
+
+
+@dataclass(frozen=True, eq=False)
+class Presolved:
+    """An instance made smaller without losing a feasible clustering.
+
+    Attributes
+    ----------
+    super_points
+        The contracted problem; its ``expand_labels`` leads back.
+    colouring
+        Colours of the super-points that keep every cannot-link, at most k of them: a proof that a clustering exists.
+        ``None`` if the deadline passed before one was found.
+    n_merged_by_must_links, n_merged_by_inference
+        How many points each step removed.
+    """
+
+    super_points: SuperPoints
+    colouring: IntArray | None
+    n_merged_by_must_links: int
+    n_merged_by_inference: int
+
+
+def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
+    """Merge what must share a cluster, infer what follows, and decide whether a clustering exists.
+
+    Raises
+    ------
+    InfeasibleError
+        If none exists; its message names pairs that contradict each other.
+    """
+    try:
+        if int((groups := connected(instance.n_points, instance.must_link)).max()) + 1 < instance.n_clusters:
+            raise Contradiction  # noqa: TRY301  # all contradictions end in the same explanation
+        stated = contract(instance, groups)
+        super_points = infer(stated, deadline)
+        colouring = find_colouring(super_points.graph, instance.n_clusters, deadline)
+    except Contradiction:
+        raise InfeasibleError(explain(instance)) from None
+    return Presolved(
+        super_points,
+        colouring,
+        n_merged_by_must_links=instance.n_points - stated.size,
+        n_merged_by_inference=stated.size - super_points.size,
+    )
+
+
+def infer(super_points: SuperPoints, deadline: Deadline | None = None) -> SuperPoints:
+    """Merge the super-points that the cannot-links force together.
+
+    Raises
+    ------
+    Contradiction
+        If the cannot-links are found to contradict each other.
+    """
+    groups = implied_groups(super_points.graph, super_points.n_clusters, deadline)
+    return super_points if int(groups.max()) + 1 == super_points.size else super_points.merge(groups)
