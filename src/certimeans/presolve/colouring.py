@@ -11,8 +11,7 @@ from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.presolve.graph import Contradiction, Graph
 
-_STEPS_PER_CALL = 20_000
-_FIRST_RESTART = 20_000
+_STEPS_PER_CALL = 10_000
 
 
 def find_colouring(graph: Graph, k: int, deadline: Deadline | None = None) -> IntArray | None:
@@ -78,9 +77,14 @@ def _parts(components: IntArray) -> list[IntArray]:
 
 
 def _colour_connected(graph: Graph, k: int, deadline: Deadline) -> IntArray | None:
-    """Search with restarts: each gets twice the steps and another order, so the search stays complete."""
+    """Alternate an exact search with a tabu search, each round with twice the steps and another order.
+
+    The exact search alone can say no, and its doubled rounds make it complete; the tabu search is the better one at
+    finding a colouring where there are few.
+    """
     # Compiled code is loaded only where it is needed: most instances have an empty core.
-    from certimeans.presolve import dsatur  # noqa: PLC0415
+    from certimeans.presolve.dsatur import COLOURED, IMPOSSIBLE, SearchState  # noqa: PLC0415
+    from certimeans.presolve.tabu import TabuState  # noqa: PLC0415
 
     start, neighbours = graph.adjacency
     # A greedy clique comes first: its colours are forced up to renaming, and a clique larger than k ends the search.
@@ -88,21 +92,28 @@ def _colour_connected(graph: Graph, k: int, deadline: Deadline) -> IntArray | No
     if len(clique) > k:
         raise Contradiction
     random = np.random.default_rng(0)
-    restart_after = _FIRST_RESTART
-    priority = graph.degrees.copy()
+    tabu = TabuState(graph.n_vertices, k, seed=0)
+    calls = 1
+    noise = np.zeros(graph.n_vertices, dtype=np.int64)
     while True:
-        priority[clique] = 4 * graph.n_vertices
-        state = dsatur.SearchState(graph.n_vertices, k)
-        for _ in range(0, restart_after, _STEPS_PER_CALL):
-            verdict = state.advance(start, neighbours, priority, _STEPS_PER_CALL)
-            if verdict == dsatur.IMPOSSIBLE:
+        priority = graph.degrees + noise
+        priority[clique] = 2 * graph.n_vertices
+        exact = SearchState(graph.n_vertices, k)
+        for _ in range(calls):
+            verdict = exact.advance(start, neighbours, priority, _STEPS_PER_CALL)
+            if verdict == IMPOSSIBLE:
                 raise Contradiction
-            if verdict == dsatur.COLOURED:
-                return state.colour
+            if verdict == COLOURED:
+                return exact.colour
             if deadline.passed():
                 return None
-        restart_after *= 2
-        priority = graph.degrees + random.integers(0, 1 + int(graph.degrees.max()), size=graph.n_vertices)
+        for _ in range(calls):
+            if tabu.advance(start, neighbours, _STEPS_PER_CALL):
+                return tabu.colour
+            if deadline.passed():
+                return None
+        calls *= 2
+        noise = random.integers(0, 1 + int(graph.degrees.max()), size=graph.n_vertices)
 
 
 def _greedy_clique(graph: Graph) -> list[int]:

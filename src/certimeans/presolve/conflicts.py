@@ -29,6 +29,7 @@ EXPLANATION_SECONDS = 10.0
 """How long to look for a small explanation; infeasibility itself is already proven by then."""
 
 _MAX_SOURCES = 200
+_MAX_CENTRES = 20
 _MAX_PAIRS_SHOWN = 20
 
 
@@ -108,21 +109,24 @@ class Conflict:
 def explain(instance: Instance, deadline: Deadline | None = None) -> Conflict:
     """Find a small contradiction among the constraints of an infeasible instance.
 
-    The kinds are tried from the simplest to the hardest: too few groups, a path of must-links against a cannot-link,
+    The kinds are tried from the simplest to the hardest: a path of must-links against a cannot-link, too few groups,
     an odd cycle (two clusters), a clique of k + 1 groups, and at last a subset found by deleting what is not needed.
     The subset is as small as the time allows; what is returned contradicts itself in any case.
     """
     deadline = deadline or Deadline(EXPLANATION_SECONDS)
     k = instance.n_clusters
     group_of = connected(instance.n_points, instance.must_link)
-    if int(group_of.max()) + 1 < k:
-        return _conflict(instance, "too few groups", _merging_links(instance))
     if k == 1:
         i, j = instance.cannot_link[0].tolist()
         return _conflict(instance, "one cluster", [("cannot-link", i, j)])
     inside = instance.cannot_link[group_of[instance.cannot_link[:, 0]] == group_of[instance.cannot_link[:, 1]]]
+    candidates = []
     if len(inside):
-        return _must_link_path(instance, inside)
+        candidates.append(_must_link_path(instance, inside))
+    if int(group_of.max()) + 1 < k:
+        candidates.append(_conflict(instance, "too few groups", _merging_links(instance)))
+    if candidates:
+        return min(candidates, key=lambda conflict: len(conflict.links))
     if k == 2:
         return _conflict(instance, "odd cycle", _shortest_odd_cycle(instance))
     return _uncolourable_subset(instance, group_of, deadline)
@@ -210,18 +214,43 @@ def _uncolourable_subset(instance: Instance, group_of: IntArray, deadline: Deadl
     k = instance.n_clusters
     graph = Graph(int(group_of.max()) + 1, lift(instance.cannot_link, group_of))
     clique = find_clique(graph, k + 1)
-    if clique is not None:
-        vertices = clique
-    else:
-        _, core = graph.peel(k)
-        vertices = np.flatnonzero(core).tolist()
-        vertices = _shrink(vertices, lambda kept: _is_uncolourable(graph, kept, k, deadline), deadline)
+    vertices = _few_uncolourable_vertices(graph, k, deadline) if clique is None else clique
     links = _links_between(instance, group_of, vertices)
     links = _shrink(links, lambda kept: contradicts(instance.n_points, kept, k, deadline), deadline)
     is_minimal = not deadline.passed()
     if clique is not None:
         return _conflict(instance, "clique", links, _groups_of_links(links, group_of), is_minimal=is_minimal)
     return _conflict(instance, "subset", links, is_minimal=is_minimal)
+
+
+def _few_uncolourable_vertices(graph: Graph, k: int, deadline: Deadline) -> list[int]:
+    """Delete vertices from the far end towards a centre, for several centres; keep the smallest result.
+
+    What remains around one place is usually much smaller than what remains of a deletion in any other order.
+    """
+    _, core = graph.peel(k)
+    vertices = np.flatnonzero(core)
+    neighbours = graph.neighbour_sets(vertices)
+    best: list[int] = vertices.tolist()
+    enough = Deadline(min(EXPLANATION_SECONDS, deadline.remaining()) / 5)
+    for centre in vertices[np.argsort(-graph.degrees[vertices], kind="stable")][:_MAX_CENTRES].tolist():
+        nearest_first = _by_distance(neighbours, centre)
+        if _is_uncolourable(graph, nearest_first, k, deadline):  # else the conflict is in another component
+            kept = _shrink(nearest_first[::-1], lambda rest: _is_uncolourable(graph, rest, k, deadline), deadline)
+            best = min(best, kept, key=len)
+        if enough.passed():
+            break
+    return best
+
+
+def _by_distance(neighbours: dict[int, set[int]], centre: int) -> list[int]:
+    """List the vertices connected to a centre, the nearest first."""
+    reached, queue = {centre}, [centre]
+    for v in queue:  # grows while we walk along it
+        new = sorted(neighbours[v] - reached)
+        reached.update(new)
+        queue.extend(new)
+    return queue
 
 
 def _is_uncolourable(graph: Graph, vertices: list[int], k: int, deadline: Deadline) -> bool:

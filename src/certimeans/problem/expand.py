@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from certimeans._typing import FloatArray, IntArray
 from certimeans.errors import InputError
 from certimeans.problem.constraints import Constraints, PartialLabels, as_pairs
-from certimeans.problem.scaling import centre_and_scale
+from certimeans.problem.scaling import exponent_of
 
 MAX_DIAMETER_PAIRS = 20_000_000
 """A diameter that forbids more pairs than this is refused: they would not fit in memory any more."""
@@ -37,13 +37,13 @@ def expand(constraints: Constraints, points: FloatArray) -> Pairs:
         must_link.append(same)
         cannot_link.append(different)
     if constraints.split is not None or constraints.diameter is not None:
-        scaled = centre_and_scale(points, np.ones(len(points)))
+        # Scaled by a power of two, squares cannot overflow or vanish and distances keep all their digits.
+        exponent = exponent_of(points)
+        scaled = np.ldexp(points, -exponent)
         if constraints.split is not None:
-            must_link.append(pairs_closer_than(scaled.points, _scale_distance(constraints.split, scaled.exponent)))
+            must_link.append(pairs_closer_than(scaled, _scale_distance(constraints.split, exponent)))
         if constraints.diameter is not None:
-            cannot_link.append(
-                pairs_farther_than(scaled.points, _scale_distance(constraints.diameter, scaled.exponent))
-            )
+            cannot_link.append(pairs_farther_than(scaled, _scale_distance(constraints.diameter, exponent)))
     if len(must_link) == 1 and len(cannot_link) == 1:
         return Pairs(constraints.must_link, constraints.cannot_link)
     return Pairs(as_pairs(np.vstack(must_link), "must_link"), as_pairs(np.vstack(cannot_link), "cannot_link"))
@@ -95,7 +95,7 @@ def _forest_by_levels(points: FloatArray, distance: float) -> IntArray:
 
 def pairs_farther_than(points: FloatArray, distance: float) -> IntArray:
     """List the pairs farther apart than ``distance``; only points far from the middle can belong to one."""
-    radius = np.sqrt((points * points).sum(axis=1))
+    radius = cdist(points, [0.5 * (points.min(axis=0) + points.max(axis=0))])[:, 0]
     candidates = np.flatnonzero(radius + radius.max() > distance * (1 - 1e-9))
     block = max(1, _BLOCK_ENTRIES // max(1, len(candidates)))
     found: list[IntArray] = []

@@ -180,20 +180,18 @@ def _as_doubles(array: np.ndarray[Any, Any]) -> FloatArray:
             return np.array(array, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         pass
-    for (row, column), value in np.ndenumerate(array):
-        if not _is_number(value):
-            raise InputError(f"points[{row}, {column}] is {value!r}: every coordinate must be a number")
-    raise InputError(f"points have type {array.dtype}; pass numbers")
+    cells = [(place, value) for place, value in np.ndenumerate(array) if not _is_number(value)]
+    if not cells:
+        raise InputError(f"points have type {array.dtype}; pass numbers, not text or dates")
+    (row, column), value = cells[0]
+    raise InputError(f"points[{row}, {column}] is {str(value)!r}: every coordinate must be a number")
 
 
-def _is_number(value: object) -> bool:
-    if isinstance(value, str | bytes):
-        return False
+def _is_number(value: Any) -> bool:
     try:
-        float(value)  # type: ignore[arg-type]  # anything that is not a number raises
+        return bool(np.isfinite(float(value)))
     except (TypeError, ValueError, OverflowError):
         return False
-    return True
 
 
 def as_weights(weights: ArrayLike | None, n_points: int) -> FloatArray:

@@ -36,15 +36,15 @@ def centre_and_scale(points: FloatArray, weights: FloatArray) -> ScaledPoints:
     exact or nearly so, and the mean of what remains is small, so no digit of the spread is lost.
     """
     # A power of two changes no digit; it comes first, so that no difference or square can overflow below.
-    exponent = _exponent(points)
+    exponent = exponent_of(points)
     moved = np.ldexp(points, -exponent)
     moved = moved - (0.5 * moved.min(axis=0) + 0.5 * moved.max(axis=0))
-    spread = _exponent(moved)
+    spread = exponent_of(moved)
     moved = np.ldexp(moved, -spread)
     moved = moved - (weights @ moved) / weights.sum()
     return ScaledPoints(np.ascontiguousarray(moved), exponent + spread)
 
 
-def _exponent(values: FloatArray) -> int:
+def exponent_of(values: FloatArray) -> int:
     """Return e with max |values| in [2**(e-1), 2**e); 0 for all zeros."""
     return int(np.frexp(np.abs(values).max(initial=0.0))[1])

@@ -1,0 +1,1 @@
+"""Measurements over folders of instances."""
