@@ -20,7 +20,7 @@ class SuperPoints:
     Distances are in units in which the total scatter of the instance is 1, and the weighted mean of all points is
     the origin. The cost of a partition of the super-points into clusters C is::
 
-        1 - sum over C of |sum of C's vectors|^2 / (sum of C's weights)
+        scatter - sum over C of |sum of C's vectors|^2 / (sum of C's weights)
 
     Attributes
     ----------
@@ -34,6 +34,8 @@ class SuperPoints:
         k, the number of clusters.
     group_of
         The group of each original point: the inverse data that undo the contraction.
+    scatter
+        Cost of a single cluster with all points: 1, or 0 if all points are equal.
     """
 
     weights: FloatArray
@@ -41,6 +43,7 @@ class SuperPoints:
     graph: Graph
     n_clusters: int
     group_of: IntArray
+    scatter: float = 1.0
 
     @property
     def size(self) -> int:
@@ -76,6 +79,7 @@ class SuperPoints:
             Graph(size, lift(edges, group_of)),
             self.n_clusters,
             group_of[self.group_of],
+            self.scatter,
         )
 
 
@@ -91,6 +95,7 @@ def contract(instance: Instance, group_of: IntArray) -> SuperPoints:
         Graph(size, lift(instance.cannot_link, group_of)),
         instance.n_clusters,
         group_of,
+        1.0 if scatter > 0 else 0.0,
     )
 
 

@@ -1,0 +1,1 @@
+"""Lower bounds: a semidefinite relaxation with cutting planes, and a bound that is valid whatever the iterates are."""

@@ -1,0 +1,143 @@
+"""The two-set alternating direction method: three named updates.
+
+::
+
+    Y <- projection of X - (C + L) / penalty onto the spectral set
+    X <- projection of Y + L / penalty onto the polyhedral set
+    L <- L + penalty (Y - X)
+
+with Y replaced by a Y + (1 - a) X, a > 1, in the last two lines (over-relaxation). The method knows matrices, not
+clusterings. Its iterates need not be accurate: a bound is proven from L and the cuts' multipliers alone.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from certimeans._typing import FloatArray
+from certimeans.relaxation.cuts.pool import Cuts
+from certimeans.relaxation.cuts.rows import CutRows
+from certimeans.relaxation.model import Relaxation
+from certimeans.relaxation.polyhedral import PolyhedralProjector
+from certimeans.relaxation.safe_bound import SafeBound, safe_lower_bound
+from certimeans.relaxation.spectral import SpectralProjector
+
+
+@dataclass(frozen=True)
+class AdmmSettings:
+    """How the solver moves.
+
+    Attributes
+    ----------
+    penalty
+        Weight of the distance between the two iterates, in units of the scatter. Small is good for the bound.
+    over_relaxation
+        Between 1 (none) and 2.
+    sweeps
+        Visits to each cut in an iteration.
+    """
+
+    penalty: float = 0.1
+    over_relaxation: float = 1.6
+    sweeps: int = 2
+
+    def __post_init__(self) -> None:
+        if not self.penalty > 0:
+            raise ValueError(f"AdmmSettings.penalty must be positive; got {self.penalty}")
+        if not 1 <= self.over_relaxation < 2:
+            raise ValueError(f"AdmmSettings.over_relaxation must be at least 1 and below 2; got {self.over_relaxation}")
+        if self.sweeps < 1:
+            raise ValueError(f"AdmmSettings.sweeps must be at least 1; got {self.sweeps}")
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """What a solver can be started from: matrices whose upper triangles count, and cuts with multipliers."""
+
+    primal: FloatArray
+    dual: FloatArray
+    cuts: Cuts
+
+    @classmethod
+    def cold(cls, relaxation: Relaxation) -> Iterate:
+        """Start from the centre of the spectral set, without multipliers."""
+        size, k = relaxation.size, relaxation.n_clusters
+        rank_one = np.outer(relaxation.direction, relaxation.direction)
+        primal = rank_one + (np.eye(size) - rank_one) * ((k - 1) / max(1, size - 1))
+        return cls(primal, np.zeros((size, size)), Cuts.none())
+
+
+class Admm:
+    """The solver's state: iterates, cuts and multipliers."""
+
+    def __init__(self, relaxation: Relaxation, start: Iterate, settings: AdmmSettings, seed: int = 0) -> None:
+        self.relaxation = relaxation
+        self.settings = settings
+        self.primal, self.dual = start.primal.copy(), start.dual.copy()
+        self.cuts = start.cuts
+        self.rows = CutRows.build(self.cuts, relaxation)
+        self.multipliers = self.cuts.multipliers * self.rows.norms
+        self.iterations = 0
+        self.primal_residual = self.dual_residual = np.inf
+        self.spectral_seconds = self.polyhedral_seconds = 0.0
+        self._spectral_projector = SpectralProjector(relaxation.direction, relaxation.n_clusters - 1, seed)
+        self._polyhedral_projector = PolyhedralProjector(relaxation.direction, relaxation.forbidden, settings.sweeps)
+        self._spectral = np.zeros((relaxation.size, relaxation.size), dtype=np.float32)
+
+    def iterate(self) -> None:
+        """Run one iteration.
+
+        Raises
+        ------
+        SpectralError
+            If the iterates broke down.
+        """
+        began = time.perf_counter()
+        self._update_spectral()
+        between = time.perf_counter()
+        self._update_polyhedral_and_dual()
+        self.iterations += 1
+        self.spectral_seconds += between - began
+        self.polyhedral_seconds += time.perf_counter() - between
+
+    def _update_spectral(self) -> None:
+        slope = (self.relaxation.objective, self.dual)
+        self._spectral = self._spectral_projector.project(self.primal, slope, 1.0 / self.settings.penalty)
+
+    def _update_polyhedral_and_dual(self) -> None:
+        self.primal_residual, change = self._polyhedral_projector.update(
+            self._spectral,
+            self.primal,
+            self.dual,
+            self.multipliers,
+            self.rows,
+            self.settings.penalty,
+            self.settings.over_relaxation,
+        )
+        self.dual_residual = self.settings.penalty * change
+
+    def current_cuts(self) -> Cuts:
+        """Return the cuts with their present multipliers."""
+        return self.cuts.with_multipliers(self.multipliers / self.rows.norms)
+
+    def replace_cuts(self, cuts: Cuts) -> None:
+        """Go on with other cuts, and with the multipliers they bring."""
+        self.cuts = cuts
+        self.rows = CutRows.build(cuts, self.relaxation)
+        self.multipliers = cuts.multipliers * self.rows.norms
+
+    def spectral_matrix(self) -> FloatArray:
+        """Return Y, whose violated cuts are worth adding."""
+        matrix: FloatArray = self._spectral + np.outer(self.relaxation.direction, self.relaxation.direction)
+        return matrix
+
+    def snapshot(self) -> Iterate:
+        """Copy the present iterate."""
+        return Iterate(self.primal.copy(), self.dual.copy(), self.current_cuts())
+
+    def safe_bound(self) -> SafeBound:
+        """Prove a bound from the present multipliers."""
+        return safe_lower_bound(self.relaxation, self.rows, self.multipliers, self.dual)

@@ -1,0 +1,216 @@
+"""Compiled searches for violated cuts. All work on Z, the relaxation's matrix in the clustering's own scaling."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certimeans._compiled import compiled_fast
+from certimeans._typing import FloatArray, IntArray
+from certimeans.relaxation.cuts.pool import Coefficients, Members
+
+NEGLIGIBLE = 1e-3
+"""Super-points j with Z_ij below this part of Z_ii are not considered as companions of i."""
+
+
+@compiled_fast
+def violated_triangles(matrix: FloatArray, rows: IntArray, threshold: float, limit: int) -> tuple[Members, FloatArray]:
+    """Find the triangles Z_ij + Z_ih - Z_ii - Z_jh > threshold with the largest violations.
+
+    Only j and h with Z_ij and Z_ih above the given threshold are looked at: otherwise a pair cut is violated too.
+    Returns about ``limit`` of them as rows (i, j, h). For each i, candidates are sorted by Z_ij in decreasing order,
+    so the search can stop as soon as Z_ij + Z_ih cannot exceed Z_ii any more. When the buffer is full, the weaker part
+    of it is dropped and the threshold rises to what is left; visiting ``rows`` in random order makes it rise early.
+    """
+    size = matrix.shape[0]
+    capacity = 4 * limit + 16
+    triangles = np.empty((capacity, 3), dtype=np.int32)
+    violation = np.empty(capacity, dtype=np.float64)
+    candidates = np.empty(size, dtype=np.int64)
+    values = np.empty(size, dtype=np.float64)
+    count = 0
+    negligible = threshold
+    for i in rows:
+        near = 0
+        for j in range(size):
+            if j != i and matrix[i, j] > negligible:
+                candidates[near] = j
+                values[near] = matrix[i, j]
+                near += 1
+        order = np.argsort(-values[:near])
+        for p in range(near):
+            first = values[order[p]]
+            need = matrix[i, i] + threshold
+            if 2 * first <= need:
+                break
+            j = candidates[order[p]]
+            for q in range(p + 1, near):
+                second = values[order[q]]
+                if first + second <= need:
+                    break
+                h = candidates[order[q]]
+                excess = first + second - matrix[i, i] - matrix[j, h]
+                if excess > threshold:
+                    triangles[count, 0] = i
+                    triangles[count, 1] = j
+                    triangles[count, 2] = h
+                    violation[count] = excess
+                    count += 1
+                    if count == capacity:
+                        threshold = np.partition(violation, capacity - limit)[capacity - limit]
+                        need = matrix[i, i] + threshold
+                        count = _drop_below(triangles, violation, threshold)
+    return triangles[:count], violation[:count]
+
+
+@compiled_fast
+def _drop_below(triangles: Members, violation: FloatArray, threshold: float) -> int:
+    kept = 0
+    for t in range(len(violation)):
+        if violation[t] > threshold:
+            triangles[kept] = triangles[t]
+            violation[kept] = violation[t]
+            kept += 1
+    return kept
+
+
+@compiled_fast
+def violated_stars(
+    matrix: FloatArray, threshold: float, starts_each: int, max_support: int, random: NDArray[np.uint64]
+) -> tuple[Members, Coefficients, FloatArray]:
+    """Find violated cuts with one -1 (the centre) and at least two +1 by local search.
+
+    For each centre, ``starts_each`` random companions start a search each: flip the entry, among the centre's
+    companions, that lowers b'Zb - b'diag(Z) most, until no flip lowers it. Cuts may be found more than once.
+    """
+    size = matrix.shape[0]
+    capacity = size * starts_each
+    members = np.full((capacity, max_support), -1, dtype=np.int32)
+    coefficients = np.zeros((capacity, max_support), dtype=np.int8)
+    violation = np.empty(capacity, dtype=np.float64)
+    companions = np.empty(size, dtype=np.int64)
+    order = np.empty(size, dtype=np.int64)
+    chosen = np.zeros(size, dtype=np.bool_)
+    slope = np.empty(size, dtype=np.float64)
+    local = np.empty((size, size), dtype=np.float64)
+    count = 0
+    for centre in range(size):
+        near = 0
+        for j in range(size):
+            if j != centre and matrix[centre, j] > NEGLIGIBLE * matrix[centre, centre]:
+                companions[near] = j
+                near += 1
+        for p in range(near):
+            order[p] = p
+            for q in range(near):
+                local[p, q] = matrix[companions[p], companions[q]]
+        for start in range(min(starts_each, near)):
+            # A partial shuffle draws the starts without repetition.
+            other = start + _below(random, near - start)
+            order[start], order[other] = order[other], order[start]
+            support, value = _grow_star(
+                matrix, local, companions, near, centre, order[start], max_support, chosen, slope
+            )
+            if value < -threshold and support >= 3:
+                _write_star(members[count], coefficients[count], companions, near, centre, chosen)
+                violation[count] = -value
+                count += 1
+    return members[:count], coefficients[:count], violation[:count]
+
+
+@compiled_fast
+def _grow_star(  # noqa: PLR0913  # work arrays are passed in, not allocated anew
+    matrix: FloatArray,
+    local: FloatArray,
+    companions: IntArray,
+    near: int,
+    centre: int,
+    first: int,
+    max_support: int,
+    chosen: NDArray[np.bool_],
+    slope: FloatArray,
+) -> tuple[int, float]:
+    """Search from b = e_first - e_centre; return support and value of the best b, whose +1 entries are ``chosen``."""
+    for p in range(near):
+        chosen[p] = False
+        slope[p] = local[first, p] - matrix[centre, companions[p]]  # half the change when p is added
+    chosen[first] = True
+    support = 2
+    value = 2 * matrix[centre, centre] - 2 * matrix[centre, companions[first]]
+    for _ in range(3 * max_support):
+        best_change, best = -1e-9 * matrix[centre, centre], -1
+        for p in range(near):
+            if chosen[p]:
+                change = -2 * (slope[p] - local[p, p])
+            elif support < max_support:
+                change = 2 * slope[p]
+            else:
+                continue
+            if change < best_change:
+                best_change, best = change, p
+        if best < 0:
+            break
+        value += best_change
+        sign = -1.0 if chosen[best] else 1.0
+        support += int(sign)
+        chosen[best] = not chosen[best]
+        for p in range(near):
+            slope[p] += sign * local[best, p]
+    return support, value
+
+
+@compiled_fast
+def _write_star(
+    members: Members,
+    coefficients: Coefficients,
+    companions: IntArray,
+    near: int,
+    centre: int,
+    chosen: NDArray[np.bool_],
+) -> None:
+    """Write the members of a star in increasing order."""
+    place = 0
+    written = False
+    for p in range(near):
+        if not written and companions[p] > centre:
+            members[place], coefficients[place] = centre, -1
+            place += 1
+            written = True
+        if chosen[p]:
+            members[place], coefficients[place] = companions[p], 1
+            place += 1
+    if not written:
+        members[place], coefficients[place] = centre, -1
+
+
+@compiled_fast
+def spread_sets(matrix: FloatArray, set_size: int) -> tuple[Members, FloatArray]:
+    """Grow, from each super-point, a set that shares as little as possible; return sets and sums of Z_ij inside."""
+    size = matrix.shape[0]
+    sets = np.empty((size, set_size), dtype=np.int32)
+    inside = np.zeros(size, dtype=np.float64)
+    shared = np.empty(size, dtype=np.float64)
+    for first in range(size):
+        newest = first
+        shared[:] = 0.0
+        for place in range(set_size):
+            sets[first, place] = newest
+            inside[first] += shared[newest]
+            for j in range(size):
+                shared[j] += matrix[newest, j]
+            for earlier in range(place + 1):
+                shared[sets[first, earlier]] = np.inf
+            newest = int(np.argmin(shared))
+        sets[first].sort()
+    return sets, inside
+
+
+@compiled_fast
+def _below(random: NDArray[np.uint64], bound: int) -> int:
+    """Draw a number in 0..bound-1 with a xorshift generator whose state is ``random``."""
+    x = random[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    random[0] = x
+    return int((x >> np.uint64(11)) % np.uint64(bound))

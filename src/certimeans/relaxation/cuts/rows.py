@@ -1,0 +1,130 @@
+"""Cuts as sparse rows of the relaxation: the form in which the solver and the bound use them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certimeans._compiled import compiled
+from certimeans._typing import BoolArray, FloatArray, IntArray
+from certimeans.relaxation.cuts.pool import Coefficients, Cuts, Members, right_sides
+from certimeans.relaxation.model import Relaxation
+
+ROOT_HALF = float(np.sqrt(0.5))
+
+
+@dataclass(frozen=True, eq=False)
+class CutRows:
+    """Rows <B_c, Y> <= r_c, each scaled to unit norm.
+
+    Only the upper triangle is stored, with off-diagonal coefficients multiplied by sqrt(2), so that products and norms
+    of the stored numbers are those of the symmetric matrices. Entries on cannot-links are left out: Y is 0 there.
+
+    Attributes
+    ----------
+    start, position, coefficient
+        Row c has ``coefficient[q]`` at the flat index ``position[q]`` for q in ``start[c]:start[c + 1]``.
+    norms
+        What each row was divided by: the multiplier of a row divided by it is the multiplier of its cut.
+    right_sides
+        The r_c, zero or negative.
+    """
+
+    size: int
+    start: IntArray
+    position: NDArray[np.int32]
+    coefficient: FloatArray
+    norms: FloatArray
+    right_sides: FloatArray
+
+    @classmethod
+    def build(cls, cuts: Cuts, relaxation: Relaxation) -> CutRows:
+        """State cuts in terms of Y."""
+        start, position, coefficient, norms = _build(
+            cuts.members, cuts.coefficients, relaxation.root_weights, relaxation.forbidden
+        )
+        sides = -right_sides(cuts, relaxation.n_clusters, relaxation.max_cluster_weight) / norms
+        return cls(relaxation.size, start, position, coefficient, norms, sides)
+
+    def weighted_sum(self, multipliers: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+        """Return the matrix sum of mu_c B_c, the same sum of absolute values, and the largest number of terms."""
+        return _weighted_sum(self.size, self.start, self.position, self.coefficient, multipliers)
+
+
+@compiled
+def _build(
+    members: Members, coefficients: Coefficients, root_weights: FloatArray, forbidden: BoolArray
+) -> tuple[IntArray, NDArray[np.int32], FloatArray, FloatArray]:
+    count, width = members.shape
+    size = len(root_weights)
+    start = np.zeros(count + 1, dtype=np.int64)
+    capacity = 0
+    for c in range(count):
+        support = 0
+        while support < width and members[c, support] >= 0:
+            support += 1
+        capacity += support * (support + 1) // 2
+    position = np.empty(capacity, dtype=np.int32)
+    coefficient = np.empty(capacity, dtype=np.float64)
+    norms = np.ones(count, dtype=np.float64)
+    filled = 0
+    for c in range(count):
+        first = filled
+        square = 0.0
+        for a in range(width):
+            i = members[c, a]
+            if i < 0:
+                break
+            entry = float(coefficients[c, a])
+            if entry * entry != entry:
+                position[filled] = i * size + i
+                coefficient[filled] = -(entry * entry - entry) / (root_weights[i] * root_weights[i])
+                square += coefficient[filled] ** 2
+                filled += 1
+            for b in range(a + 1, width):
+                j = members[c, b]
+                if j < 0:
+                    break
+                if not forbidden[i, j]:
+                    position[filled] = i * size + j
+                    coefficient[filled] = (
+                        -np.sqrt(2.0) * entry * coefficients[c, b] / (root_weights[i] * root_weights[j])
+                    )
+                    square += coefficient[filled] ** 2
+                    filled += 1
+        if square > 0.0:
+            norms[c] = np.sqrt(square)
+        for q in range(first, filled):
+            coefficient[q] /= norms[c]
+        start[c + 1] = filled
+    return start, position[:filled], coefficient[:filled], norms
+
+
+@compiled
+def _weighted_sum(
+    size: int, start: IntArray, position: NDArray[np.int32], coefficient: FloatArray, multipliers: FloatArray
+) -> tuple[FloatArray, FloatArray, int]:
+    # Not the fast mode: the error bound of this sum belongs to a proof.
+    total = np.zeros((size, size))
+    sizes = np.zeros((size, size))
+    terms = np.zeros((size, size), dtype=np.int32)
+    for c in range(len(multipliers)):
+        if multipliers[c] == 0.0:
+            continue
+        for q in range(start[c], start[c + 1]):
+            i, j = position[q] // size, position[q] % size
+            term = multipliers[c] * coefficient[q]
+            if i != j:
+                term *= ROOT_HALF
+            total[i, j] += term
+            sizes[i, j] += abs(term)
+            terms[i, j] += 1
+    most = 0
+    for i in range(size):
+        for j in range(i, size):
+            most = max(most, terms[i, j])
+            total[j, i] = total[i, j]
+            sizes[j, i] = sizes[i, j]
+    return total, sizes, most

@@ -1,0 +1,109 @@
+"""Find cuts that a matrix violates, the most violated of each sort."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from certimeans._typing import FloatArray
+from certimeans.relaxation.cuts import kernels
+from certimeans.relaxation.cuts.pool import MAX_SUPPORT, Cuts
+from certimeans.relaxation.model import Relaxation
+
+
+@dataclass(frozen=True)
+class SeparationSettings:
+    """How many cuts to look for; numbers a super-point apply where they exceed the fixed numbers.
+
+    Attributes
+    ----------
+    threshold
+        Smallest violation worth a cut, relative to the mean of Z_ii.
+    """
+
+    threshold: float = 0.005
+    min_pairs: int = 1000
+    pairs_each: int = 4
+    min_triangles: int = 3000
+    triangles_each: int = 12
+    min_stars: int = 2000
+    stars_each: int = 8
+    min_star_starts: int = 8000
+    star_starts_each: int = 32
+    max_cliques: int = 100
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not value >= 0:
+                raise ValueError(f"SeparationSettings.{name} must not be negative; got {value}")
+
+
+class Separator:
+    """Finds violated cuts; the same seed finds the same ones."""
+
+    def __init__(self, settings: SeparationSettings, seed: int) -> None:
+        self.settings = settings
+        self._rng = np.random.default_rng(seed)
+        self._star_state = self._rng.integers(1, 2**63, size=1, dtype=np.uint64)
+
+    def find(self, matrix: FloatArray, relaxation: Relaxation) -> Cuts:
+        """Return new cuts, with multiplier 0, that ``matrix`` (a Y) violates."""
+        shared = matrix / np.outer(relaxation.root_weights, relaxation.root_weights)
+        if not np.isfinite(shared).all():
+            return Cuts.none()
+        threshold = self.settings.threshold * float(np.diag(shared).mean())
+        found = self._pairs(shared, threshold)
+        found = found.extended(self._triangles(shared, threshold))
+        found = found.extended(self._stars(shared, threshold))
+        return found.extended(self._cliques(shared, threshold, relaxation))
+
+    def _pairs(self, shared: FloatArray, threshold: float) -> Cuts:
+        """Z_ij <= Z_ii: b = e_j - e_i."""
+        excess = shared - np.diag(shared)[:, None]
+        centre, other = np.nonzero(excess > threshold)
+        members = np.column_stack([centre, other])
+        members = members[_largest(excess[centre, other], self._limit("pairs", len(shared)))]
+        return Cuts.new(members, np.broadcast_to(np.array([-1, 1]), members.shape))
+
+    def _triangles(self, shared: FloatArray, threshold: float) -> Cuts:
+        """Z_ij + Z_ih <= Z_ii + Z_jh: b = e_j + e_h - e_i."""
+        limit = self._limit("triangles", len(shared))
+        rows = self._rng.permutation(len(shared))
+        members, excess = kernels.violated_triangles(shared, rows, threshold, limit)
+        members = members[_largest(excess, limit)]
+        return Cuts.new(members, np.broadcast_to(np.array([-1, 1, 1]), members.shape))
+
+    def _stars(self, shared: FloatArray, threshold: float) -> Cuts:
+        """One -1 and up to MAX_SUPPORT - 1 entries +1."""
+        size = len(shared)
+        starts_each = max(self.settings.star_starts_each, -(-self.settings.min_star_starts // size))
+        members, coefficients, excess = kernels.violated_stars(
+            shared, threshold, starts_each, min(MAX_SUPPORT, size), self._star_state
+        )
+        stars = Cuts.new(members, coefficients)
+        _, once = np.unique(stars.keys(), return_index=True)
+        return stars.select(once[_largest(excess[once], self._limit("stars", size))])
+
+    def _cliques(self, shared: FloatArray, threshold: float, relaxation: Relaxation) -> Cuts:
+        """Among k + 1 super-points some share a cluster: b = 1 on them."""
+        set_size = relaxation.n_clusters + 1
+        if set_size > min(MAX_SUPPORT, relaxation.size):
+            return Cuts.none()
+        members, inside = kernels.spread_sets(shared, set_size)
+        excess = 2.0 / relaxation.max_cluster_weight - 2.0 * inside
+        members = members[excess > threshold * 0.01]
+        members = members[_largest(excess[excess > threshold * 0.01], self.settings.max_cliques)]
+        return Cuts.new(members, np.ones(members.shape, dtype=np.int64))
+
+    def _limit(self, sort: str, size: int) -> int:
+        fixed: int = getattr(self.settings, f"min_{sort}")
+        each: int = getattr(self.settings, f"{sort}_each")
+        return max(fixed, each * size)
+
+
+def _largest(values: FloatArray, limit: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Return the positions of the largest values, at most ``limit``, in increasing order of position."""
+    if len(values) <= limit:
+        return np.arange(len(values))
+    return np.sort(np.argpartition(-values, limit)[:limit])

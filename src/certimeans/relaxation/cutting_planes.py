@@ -1,0 +1,255 @@
+"""The cutting-plane loop: solve, bound, separate, purge, repeat."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from certimeans._typing import FloatArray
+from certimeans.deadline import Deadline
+from certimeans.relaxation.admm import Admm, AdmmSettings, Iterate
+from certimeans.relaxation.cuts.separation import SeparationSettings, Separator
+from certimeans.relaxation.model import Relaxation
+from certimeans.relaxation.spectral import SpectralError
+
+
+class StopReason(Enum):
+    """Why the loop ended. The bound is proven in every case."""
+
+    PRUNED = "the bound reached the pruning value"
+    STALLED = "neither the bound nor the cuts made progress any more"
+    DEADLINE = "the deadline passed or a stop was requested"
+    ROUNDS = "the limit on rounds was reached"
+    BROKE_DOWN = "the iterates were not finite any more"
+
+
+@dataclass(frozen=True)
+class CuttingPlaneSettings:
+    """When to bound, when to separate and when to give up.
+
+    Attributes
+    ----------
+    first_iterations, iterations
+        Solver iterations before the first separation, and in each round after it.
+    bound_every
+        Iterations between two bounds; twice as many from ``large_size`` super-points on.
+    stall_rounds, stall_progress, stall_new_cuts
+        The loop stalls if over that many rounds the distance to the pruning value shrank by less than this share, and
+        the last round found fewer new cuts than this share of all, or over twice as many rounds in any case.
+    max_rounds
+        Rounds at most; ``None`` for no limit.
+    use_cuts
+        Whether to separate at all.
+    """
+
+    admm: AdmmSettings = field(default_factory=AdmmSettings)
+    separation: SeparationSettings = field(default_factory=SeparationSettings)
+    first_iterations: int = 40
+    iterations: int = 30
+    bound_every: int = 15
+    large_size: int = 700
+    stall_rounds: int = 4
+    stall_progress: float = 0.3
+    stall_new_cuts: float = 0.12
+    max_rounds: int | None = None
+    use_cuts: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("first_iterations", "iterations", "bound_every", "stall_rounds"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"CuttingPlaneSettings.{name} must be at least 1; got {getattr(self, name)}")
+        if not 0 < self.stall_progress < 1:
+            raise ValueError(f"CuttingPlaneSettings.stall_progress must be between 0 and 1; got {self.stall_progress}")
+
+
+@dataclass(frozen=True)
+class RoundStatistics:
+    """What one round did: counts, the best proven bound after it, and where its time went."""
+
+    iterations: int
+    n_cuts: int
+    new_cuts: int
+    safe_lower_bound: float
+    seconds: float
+    spectral_seconds: float
+    polyhedral_seconds: float
+    separation_seconds: float
+    bound_seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class RelaxationOutcome:
+    """What the loop found.
+
+    Attributes
+    ----------
+    safe_lower_bound
+        Proven lower bound on the cost of every clustering, in units of the scatter.
+    proof
+        The multipliers that prove it (``primal`` apart).
+    last
+        The last iterate: where children go on.
+    matrix
+        The last Y: what branching and rounding look at.
+    """
+
+    reason: StopReason
+    safe_lower_bound: float
+    proof: Iterate
+    last: Iterate
+    matrix: FloatArray
+    rounds: tuple[RoundStatistics, ...]
+
+
+def bound_by_cutting_planes(
+    relaxation: Relaxation,
+    pruning_value: float,
+    *,
+    start: Iterate | None = None,
+    settings: CuttingPlaneSettings | None = None,
+    seed: int = 0,
+    deadline: Deadline | None = None,
+    on_round: Callable[[RoundStatistics], None] | None = None,
+) -> RelaxationOutcome:
+    """Bound the cost of every clustering from below, as far as ``pruning_value``.
+
+    Parameters
+    ----------
+    relaxation
+        The problem.
+    pruning_value
+        Stop as soon as the proven bound reaches this; infinite for the best bound. In units of the scatter.
+    start
+        Where to start; its multipliers' bound is the first one proven.
+    deadline
+        Looked at after each iteration.
+    on_round
+        Told about each round.
+    """
+    settings = settings or CuttingPlaneSettings()
+    loop = _Loop(relaxation, pruning_value, start or Iterate.cold(relaxation), settings, seed, deadline or Deadline())
+    reason = loop.run(on_round)
+    return RelaxationOutcome(
+        reason, loop.best_bound, loop.proof, loop.solver.snapshot(), loop.solver.spectral_matrix(), tuple(loop.rounds)
+    )
+
+
+class _Loop:
+    """The loop's state."""
+
+    def __init__(
+        self,
+        relaxation: Relaxation,
+        pruning_value: float,
+        start: Iterate,
+        settings: CuttingPlaneSettings,
+        seed: int,
+        deadline: Deadline,
+    ) -> None:
+        self.pruning_value = pruning_value
+        self.settings = settings
+        self.deadline = deadline
+        self.solver = Admm(relaxation, start, settings.admm, seed)
+        self.separator = Separator(settings.separation, seed)
+        self.best_bound = -np.inf
+        self.proof = start
+        self.rounds: list[RoundStatistics] = []
+        self.new_cuts = 0
+        self.separation_seconds = self.bound_seconds = 0.0
+        self._bound_every = settings.bound_every * (2 if relaxation.size >= settings.large_size else 1)
+        self._is_warm = len(start.cuts) > 0
+        size, k = relaxation.size, relaxation.n_clusters
+        self._is_exact = k in {1, size}  # a single matrix is feasible, so the first bound is the optimum
+
+    def run(self, on_round: Callable[[RoundStatistics], None] | None) -> StopReason:
+        """Go round until there is a reason to stop."""
+        if self._bound_reaches_target():
+            return StopReason.PRUNED
+        if self._is_exact:
+            return StopReason.STALLED
+        while True:
+            reason = self._round()
+            if on_round is not None:
+                on_round(self.rounds[-1])
+            if reason is not None:
+                return reason
+
+    def _round(self) -> StopReason | None:
+        began, before = time.perf_counter(), self._seconds()
+        is_first = not self.rounds and not self._is_warm
+        count = self.settings.first_iterations if is_first else self.settings.iterations
+        done = self.solver.iterations
+        reason = self._iterate(count) or self._give_up()
+        if reason is None and self.settings.use_cuts:
+            self._separate()
+        spent = [now - then for now, then in zip(self._seconds(), before, strict=True)]
+        self.rounds.append(
+            RoundStatistics(
+                self.solver.iterations - done,
+                len(self.solver.cuts),
+                self.new_cuts,
+                self.best_bound,
+                time.perf_counter() - began,
+                *spent,
+            )
+        )
+        return reason
+
+    def _iterate(self, count: int) -> StopReason | None:
+        for _ in range(count):
+            try:
+                self.solver.iterate()
+            except SpectralError:
+                return StopReason.BROKE_DOWN
+            is_time = self.solver.iterations % self._bound_every == 0
+            if is_time and self._bound_reaches_target():
+                return StopReason.PRUNED
+            if self.deadline.passed():
+                return StopReason.PRUNED if not is_time and self._bound_reaches_target() else StopReason.DEADLINE
+        return None
+
+    def _bound_reaches_target(self) -> bool:
+        began = time.perf_counter()
+        bound = self.solver.safe_bound().safe_lower_bound
+        if bound > self.best_bound:
+            self.best_bound = bound
+            self.proof = self.solver.snapshot()
+        self.bound_seconds += time.perf_counter() - began
+        return self.best_bound >= self.pruning_value
+
+    def _give_up(self) -> StopReason | None:
+        """Decide from the rounds so far whether to go on."""
+        settings = self.settings
+        if settings.max_rounds is not None and len(self.rounds) + 1 >= settings.max_rounds:
+            return StopReason.ROUNDS
+        few_new_cuts = self.new_cuts < settings.stall_new_cuts * max(1, len(self.solver.cuts))
+        slow = self._has_shrunk_little(settings.stall_rounds)
+        if slow and (few_new_cuts or self._has_shrunk_little(2 * settings.stall_rounds)):
+            return StopReason.STALLED
+        return None
+
+    def _has_shrunk_little(self, rounds: int) -> bool:
+        """Whether the distance to the target shrank too little over the last rounds."""
+        if len(self.rounds) < rounds:
+            return False
+        earlier = self.rounds[-rounds].safe_lower_bound
+        if not np.isfinite(earlier):
+            return False
+        target = min(self.pruning_value, self.solver.relaxation.scatter)
+        return target - self.best_bound > (1 - self.settings.stall_progress) * (target - earlier)
+
+    def _separate(self) -> None:
+        began = time.perf_counter()
+        kept = self.solver.current_cuts().purged()
+        cuts = kept.extended(self.separator.find(self.solver.spectral_matrix(), self.solver.relaxation))
+        self.new_cuts = len(cuts) - len(kept)
+        self.solver.replace_cuts(cuts)
+        self.separation_seconds += time.perf_counter() - began
+
+    def _seconds(self) -> tuple[float, float, float, float]:
+        solver = self.solver
+        return solver.spectral_seconds, solver.polyhedral_seconds, self.separation_seconds, self.bound_seconds

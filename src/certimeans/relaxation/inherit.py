@@ -1,0 +1,34 @@
+"""What a child problem takes over from its parent: iterates, cuts and multipliers, so that its bound starts no lower.
+
+A child keeps the parent's super-points and forbids more pairs, or merges some of them, or both. Let E have, for each
+new super-point g, the column with sqrt(w_i / w_g) at its members i. Then E'E = I and E maps the child's u to the
+parent's, so the child's objective is E'CE, and with E'LE and the same multipliers of the (merged) cuts its matrix G is
+E'GE: the parent's compressed to a subspace that contains u. Its lowest eigenvalues on the complement of u are no lower
+than the parent's. And E >= 0, so what was non-negative stays so. Forbidding a pair only frees an entry of G.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from certimeans._typing import FloatArray, IntArray
+from certimeans.relaxation.admm import Iterate
+from certimeans.relaxation.model import Relaxation
+
+
+def inherit(iterate: Iterate, parent: Relaxation, child: Relaxation, group_of: IntArray) -> Iterate:
+    """Carry an iterate of ``parent`` to ``child``, whose super-point ``group_of[i]`` contains the parent's i."""
+    primal, dual, cuts = iterate.primal, iterate.dual, iterate.cuts
+    if child.size < parent.size:
+        shares = parent.root_weights / child.root_weights[group_of]
+        expansion = csr_array((shares, (np.arange(parent.size), group_of)), shape=(parent.size, child.size))
+        primal, dual = (_compress(matrix, expansion) for matrix in (primal, dual))
+        cuts = cuts.merged(group_of)
+    return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts)
+
+
+def _compress(upper: FloatArray, expansion: csr_array) -> FloatArray:
+    """Return E'ME for a symmetric M of which only the upper triangle counts."""
+    full = np.triu(upper) + np.triu(upper, 1).T
+    return np.asarray(expansion.T @ (expansion.T @ full).T)

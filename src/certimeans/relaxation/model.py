@@ -1,0 +1,98 @@
+"""The semidefinite relaxation, stated once.
+
+Let the super-points have weights w and vectors p_i, let N be the total weight and u_i = sqrt(w_i / N), a unit vector.
+A clustering is the matrix Z with Z_ij = 1 / w(C) where i and j share the cluster C, and 0 elsewhere. In the symmetric
+scaling Y_ij = sqrt(w_i w_j) Z_ij it is an orthogonal projector with ::
+
+    Y u = u,   trace Y = k,   0 <= Y <= I (as matrices),   Y_ij >= 0,   Y_ij = 0 on cannot-links,
+    cost = scatter + <C, Y>,   C_ij = - <p_i, p_j> / sqrt(w_i w_j).
+
+The relaxation drops "projector" and keeps the rest, as two sets: the *spectral* set of all u u' + R with R u = 0,
+0 <= R <= I and trace R = k - 1, and the *polyhedral* set of the entrywise conditions and the cuts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from certimeans._typing import BoolArray, FloatArray
+from certimeans.presolve.contract import SuperPoints
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+def rounding_factor(operations: int) -> float:
+    """Bound the relative error of that many floating-point operations in a row: n u / (1 - n u)."""
+    return operations * UNIT_ROUNDOFF / (1 - operations * UNIT_ROUNDOFF)
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """The relaxation of one clustering problem on super-points.
+
+    Attributes
+    ----------
+    objective
+        C, the cost's coefficients.
+    direction
+        u, the eigenvector that all feasible matrices share.
+    root_weights
+        Square root of each super-point's weight: Z_ij = Y_ij / (root_weights[i] root_weights[j]).
+    forbidden
+        Where Y_ij = 0 because i and j cannot link.
+    n_clusters
+        k, the trace of Y.
+    scatter
+        The cost's constant.
+    max_cluster_weight
+        No cluster can weigh more: all but the k - 1 lightest super-points.
+    weight_error
+        Relative error of the weights: 0 if they are integers, else that of summing them.
+    objective_error
+        How far the cost of a clustering may be from the exact one because C and the constant are rounded.
+    """
+
+    objective: FloatArray
+    direction: FloatArray
+    root_weights: FloatArray
+    forbidden: BoolArray
+    n_clusters: int
+    scatter: float
+    max_cluster_weight: float
+    weight_error: float
+    objective_error: float
+
+    @property
+    def size(self) -> int:
+        """Number of super-points."""
+        return len(self.direction)
+
+    @classmethod
+    def from_super_points(cls, super_points: SuperPoints) -> Relaxation:
+        """State the relaxation of a contracted problem."""
+        weights, size, k = super_points.weights, super_points.size, super_points.n_clusters
+        root_weights = np.sqrt(weights)
+        objective = -super_points.gram / np.outer(root_weights, root_weights)
+        forbidden = np.zeros((size, size), dtype=np.bool_)
+        first, second = super_points.graph.edges.T
+        forbidden[first, second] = forbidden[second, first] = True
+        heaviest = float(np.sort(weights)[k - 1 :].sum())
+        n_points, dimension = len(super_points.group_of), super_points.vectors.shape[1]
+        are_exact = bool((weights == np.round(weights)).all() and weights.sum() < 2.0**53)
+        weight_error = 0.0 if are_exact else rounding_factor(n_points + 4)
+        # In units of the scatter, A with rows p_i / sqrt(w_i) has Frobenius norm at most 1. Rounded sums over a group
+        # and over the dimension change A A', and with it <C, Y>, by at most their spectral norm times trace Y = k.
+        products = 4 * rounding_factor(n_points + 16) + rounding_factor(dimension + 16)
+        return cls(
+            objective=0.5 * (objective + objective.T),
+            direction=root_weights / np.sqrt(weights.sum()),
+            root_weights=root_weights,
+            forbidden=forbidden,
+            n_clusters=k,
+            scatter=super_points.scatter,
+            max_cluster_weight=heaviest * (1 + weight_error) * (1 + rounding_factor(size + 64)),
+            weight_error=weight_error,
+            objective_error=super_points.scatter * (k * products + rounding_factor(n_points + dimension + 16)),
+        )

@@ -1,0 +1,140 @@
+r"""From any multipliers to a rigorous lower bound.
+
+**Theorem.** Let B_c, with right-hand sides r_c, be cuts: <B_c, Y> <= r_c for the matrix Y of every clustering. For ANY
+mu >= 0 and ANY symmetric G with G_ij <= (C + sum_c mu_c B_c)_ij wherever i and j can link, every clustering has ::
+
+    cost  =  scatter + <C, Y>  >=  scatter + <G, Y> - mu'r,                                                       (1)
+
+because Y_ij >= 0, with equality on cannot-links, where G is free. Moreover Y = u u' + R with R u = 0, 0 <= R <= I and
+trace R = k - 1. Hence, for any number t and any vectors q_1, q_2, ... and factors f_1, f_2, ... >= 0 such that ::
+
+    M  =  G - t I + sum_i f_i q_i q_i'                                                                             (2)
+
+is positive semidefinite on the orthogonal complement of u, ::
+
+    <G, Y>  >=  u'Gu + (k - 1) t - sum_i f_i |q_i|^2,                                                              (3)
+
+since <M, R> >= 0 and <q q', R> <= |q|^2. With the k - 1 lowest eigenpairs of G on the complement, t the last of these
+eigenvalues and f_i the distance to it, (3) is u'Gu plus the sum of the k - 1 lowest eigenvalues: the best possible.
+
+**Rounding.** Nothing above needs accuracy of mu, G, t, q or f; the floats are taken as they are. What must not be
+trusted to floating point is treated so:
+
+- G_ij is the smaller of what the solver would like and the float of C + sum mu_c B_c, less an error bound for that sum;
+  so the condition of (1) holds exactly.
+- (2) is checked by a Cholesky factorisation of M + d I in floating point. If it runs to completion, the smallest
+  eigenvalue is at least -e with e = g / (1 - g) trace, g = rounding_factor(s + 1) (Demmel 1989, Rump 2006; true for
+  any order of summation). Forming M costs a further error, bounded in the Frobenius norm; x orthogonal to u is
+  orthogonal to the float of u up to the latter's error. All of that, and d, is subtracted from t.
+- What remains, a handful of sums, is covered by subtracting a small multiple of the roundoff times their terms.
+
+If anything is not finite, or no d in sight makes the factorisation succeed, the bound is minus infinity.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dsyevr
+
+from certimeans._typing import FloatArray
+from certimeans.relaxation.cuts.rows import CutRows
+from certimeans.relaxation.model import UNIT_ROUNDOFF, Relaxation, rounding_factor
+
+_SHIFTS = (1.0, 1e3, 1e6)
+_LARGEST = 1e100  # nothing overflows below it
+_TINY = 1e-290  # keeps a zero matrix positive definite, and is far above underflow
+
+
+class SafeBound(NamedTuple):
+    """A proven bound, and the same number before the allowance for rounding: for curiosity only."""
+
+    safe_lower_bound: float
+    unsafe_lower_bound: float
+
+
+NO_BOUND = SafeBound(-np.inf, -np.inf)
+
+
+def safe_lower_bound(relaxation: Relaxation, rows: CutRows, multipliers: FloatArray, dual: FloatArray) -> SafeBound:
+    """Prove a lower bound on the cost of every clustering.
+
+    Parameters
+    ----------
+    relaxation
+        The problem; in units of its scatter.
+    rows
+        The cuts.
+    multipliers
+        One number for each cut; negative ones count as zero.
+    dual
+        The solver's wish for G - C; only its upper triangle is read. Any matrix is allowed.
+    """
+    if not (np.isfinite(multipliers).all() and np.isfinite(dual).all()):
+        return NO_BOUND
+    multipliers = np.maximum(multipliers, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        matrix = _admissible_matrix(relaxation, rows, multipliers, dual)
+        right_side = multipliers * rows.right_sides
+        constant = relaxation.scatter - float(right_side.sum())
+        constant_error = rounding_factor(len(multipliers) + 4) * (relaxation.scatter + float(np.abs(right_side).sum()))
+    if not (np.abs(matrix).max() < _LARGEST and abs(constant) < _LARGEST):
+        return NO_BOUND
+    spectral, spectral_error = _spectral_minimum(matrix, relaxation)
+    unsafe = constant + spectral
+    # Each error term was itself computed with rounding; doubling their sum covers that amply.
+    error = 2 * (constant_error + spectral_error + relaxation.objective_error + 4 * UNIT_ROUNDOFF * abs(unsafe))
+    return SafeBound(unsafe - error, unsafe)
+
+
+def _admissible_matrix(relaxation: Relaxation, rows: CutRows, multipliers: FloatArray, dual: FloatArray) -> FloatArray:
+    """Build G as in (1): near the wish ``C + dual`` and provably below C + sum mu_c B_c where pairs can link."""
+    total, total_of_sizes, terms = rows.weighted_sum(multipliers)
+    limit = relaxation.objective + total
+    total_of_sizes *= 2 * (rounding_factor(terms + 16) + 2 * relaxation.weight_error)
+    limit -= total_of_sizes
+    limit -= 4 * UNIT_ROUNDOFF * (np.abs(relaxation.objective) + np.abs(total))
+    upper = np.triu(dual)
+    matrix = relaxation.objective + upper + np.triu(upper, 1).T
+    np.minimum(matrix, limit, out=matrix, where=~relaxation.forbidden)
+    return matrix
+
+
+def _spectral_minimum(matrix: FloatArray, relaxation: Relaxation) -> tuple[float, float]:
+    """Return u'Gu plus the sum of the k - 1 lowest eigenvalues of G on u's complement, and a bound on its error."""
+    size, k, direction = relaxation.size, relaxation.n_clusters, relaxation.direction
+    direction_error = 4 * UNIT_ROUNDOFF + relaxation.weight_error
+    image = matrix @ direction
+    value = float(direction @ image)
+    norm = float(np.linalg.norm(matrix))
+    value_error = (2 * direction_error + rounding_factor(2 * size + 4)) * norm
+    if k == 1:
+        return value, value_error
+    # K = (I - uu') G (I - uu'), with the direction u itself moved out of the way to the top of the spectrum.
+    half = image - 0.5 * (value + norm) * direction
+    compressed = matrix - np.outer(direction, half) - np.outer(half, direction)
+    forming_error = 4 * UNIT_ROUNDOFF * norm + (8 * UNIT_ROUNDOFF + 2 * direction_error) * float(np.linalg.norm(half))
+    values, vectors, _, _, failed = dsyevr(compressed, range="I", il=1, iu=k - 1, lower=1)
+    lowest, below = values[: k - 1], np.ascontiguousarray(vectors[:, : k - 1])
+    if failed or not (np.isfinite(lowest).all() and np.isfinite(below).all()):
+        return -np.inf, 0.0
+    level = float(lowest.max())
+    factors = level - lowest
+    lifting = float(factors @ (below * below).sum(axis=0))  # the sum of f_i |q_i|^2
+    lifted = compressed + (below * factors) @ below.T
+    forming_error += rounding_factor(k + 4) * lifting + 4 * UNIT_ROUNDOFF * float(np.linalg.norm(compressed))
+    diagonal = np.diag_indices(size)
+    lifted[diagonal] -= level
+    growth = rounding_factor(size + 1) / (1 - rounding_factor(size + 1))
+    shift = 4 * (forming_error + growth * float(np.abs(lifted[diagonal]).sum())) + _TINY
+    for attempt in _SHIFTS:
+        shifted = lifted.copy()
+        shifted[diagonal] += attempt * shift
+        trace = float(np.abs(shifted[diagonal]).sum())
+        if dpotrf(shifted, lower=1, overwrite_a=1, clean=0)[1] == 0:
+            margin = attempt * shift + forming_error + (growth + 8 * UNIT_ROUNDOFF) * trace
+            spectral = (k - 1) * level - lifting
+            error = (k - 1) * margin + rounding_factor(size + k + 4) * (k * abs(level) + lifting)
+            return value + spectral, value_error + error
+    return -np.inf, 0.0

@@ -1,0 +1,244 @@
+"""Projection onto the spectral set: eigenvalues, mostly of a small subspace that follows the iterates.
+
+The set is { u u' + R : R u = 0, 0 <= R <= I, trace R = k - 1 }. To project a matrix, compress it to the complement of
+u, take its eigenvalues, and project these onto { 0 <= x <= 1, sum x = k - 1 }. Only eigenvectors with x > 0 matter.
+They change little from one iteration to the next, so usually a *subspace step* replaces the full decomposition: a
+Chebyshev filter that damps the unwanted part of the spectrum is applied to the previous vectors, and a small
+eigenproblem on their span follows. All of it is in single precision; the bound that protects the result is computed
+elsewhere, in double.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigvalsh_tridiagonal
+from scipy.linalg.lapack import spotrf, ssyevd, strtri
+
+from certimeans._compiled import compiled_fast
+from certimeans._typing import FloatArray
+
+Single: TypeAlias = NDArray[np.float32]
+
+_SMALLEST_SIZE_FOR_SUBSPACE = 150
+_LARGEST_SHARE_FOR_SUBSPACE = 0.6
+_FULL_EVERY = 60
+_FILTER_DEGREE = 3
+_SPARE_SHARE = 0.2
+_MIN_SPARE = 8
+_MIN_UNUSED = 3
+_LANCZOS_STEPS = 8
+_LANCZOS_EVERY = 4
+_INTERVAL_EVERY = 20
+
+
+class SpectralError(ArithmeticError):
+    """The eigenvalue routine broke down, which happens only if the iterates are not finite."""
+
+
+class SpectralProjector:
+    """Projects a slowly changing sequence of matrices.
+
+    Parameters
+    ----------
+    direction
+        The unit vector u.
+    rank
+        k - 1, the trace of R.
+    """
+
+    def __init__(self, direction: FloatArray, rank: int, seed: int = 0) -> None:
+        self.direction = direction
+        self.rank = rank
+        self.n_full = 0
+        self.n_subspace = 0
+        self._rng = np.random.default_rng(seed)
+        self._basis: Single | None = None  # Ritz vectors, by increasing Ritz value
+        self._damped = (0.0, 0.0)  # the interval of the spectrum that the filter damps
+        self._since_full = 0
+
+    def project(self, primal: FloatArray, slope: tuple[FloatArray, FloatArray], step: float) -> Single:
+        """Project ``primal - step * (sum of slope)`` and return R, the part beside u u'; reads upper triangles only."""
+        if self._basis is not None and self._since_full < _FULL_EVERY:
+            projected = self._project_in_subspace(primal, slope, step, self._basis)
+            if projected is not None:
+                self.n_subspace += 1
+                self._since_full += 1
+                return projected
+        self.n_full += 1
+        self._since_full = 0
+        return self._project_fully(primal, slope, step)
+
+    def _project_fully(self, primal: FloatArray, slope: tuple[FloatArray, FloatArray], step: float) -> Single:
+        size = len(self.direction)
+        # The direction u goes to the bottom of the spectrum, where the projection sends it to zero.
+        matrix = _compressed(primal, slope, step, self.direction, 0.0, to_the_bottom=True)
+        values, vectors, failed = ssyevd(matrix, lower=0, overwrite_a=1)
+        if failed or not np.isfinite(values[-1]):
+            raise SpectralError("full decomposition")
+        levels = project_onto_capped_simplex(values.astype(np.float64), float(self.rank))
+        unused = int(np.searchsorted(levels, 0.0, side="right"))
+        wanted = size - unused
+        keep = max(1, unused - max(_MIN_SPARE, int(_SPARE_SHARE * wanted)))
+        is_small_enough = size - keep < _LARGEST_SHARE_FOR_SUBSPACE * size
+        if size >= _SMALLEST_SIZE_FOR_SUBSPACE and is_small_enough:
+            self._basis = np.asfortranarray(vectors[:, keep:])
+            lowest = float(values[1])  # values[0] is that of u
+            self._damped = (lowest - 0.15 * abs(lowest) - 0.1, float(values[keep]))
+        else:
+            self._basis = None
+        return _assemble(vectors[:, unused:], levels[unused:])
+
+    def _project_in_subspace(
+        self, primal: FloatArray, slope: tuple[FloatArray, FloatArray], step: float, basis: Single
+    ) -> Single | None:
+        """Take one subspace step; ``None`` if it fails a check."""
+        low, high = self._damped
+        matrix = _compressed(primal, slope, step, self.direction, 0.5 * (low + high), to_the_bottom=False)
+        if self._since_full % _LANCZOS_EVERY == 0:
+            lowest = self._lowest_by_lanczos(matrix)
+            if lowest < low or self._since_full % _INTERVAL_EVERY == 0:
+                low = lowest - 0.1 * abs(lowest)
+        if not low < high:
+            return None
+        filtered = _chebyshev_filter(matrix, basis, low, high)
+        orthonormal = _orthonormalise(filtered)
+        if orthonormal is None:
+            return None
+        small = orthonormal.T @ (matrix @ orthonormal)
+        values, rotation, failed = ssyevd(0.5 * (small + small.T), overwrite_a=1)
+        if failed or not np.isfinite(values[0]) or values[0] < low:
+            return None  # a Ritz value below the damped interval: the estimate of the spectrum's end was wrong
+        levels = project_onto_capped_simplex(values.astype(np.float64), float(self.rank))
+        unused = int(np.searchsorted(levels, 0.0, side="right"))
+        if unused < _MIN_UNUSED:
+            return None  # there may be more wanted vectors than the subspace holds
+        vectors = orthonormal @ rotation
+        wanted = len(levels) - unused
+        keep = max(0, unused - max(_MIN_SPARE, int(_SPARE_SHARE * wanted)))
+        self._basis = np.asfortranarray(vectors[:, keep:])
+        self._damped = (low, float(values[keep]))
+        return _assemble(vectors[:, unused:], levels[unused:])
+
+    def _lowest_by_lanczos(self, matrix: Single) -> float:
+        """Estimate the lowest eigenvalue from below with a few Lanczos steps."""
+        vector = self._rng.standard_normal(len(matrix)).astype(np.float32)
+        vector /= np.linalg.norm(vector)
+        previous, off_diagonal = np.zeros_like(vector), 0.0
+        diagonal_entries, off_diagonal_entries = [], []
+        for _ in range(_LANCZOS_STEPS):
+            image = matrix @ vector - np.float32(off_diagonal) * previous
+            diagonal_entries.append(float(image @ vector))
+            image -= np.float32(diagonal_entries[-1]) * vector
+            off_diagonal = float(np.linalg.norm(image))
+            off_diagonal_entries.append(off_diagonal)
+            previous, vector = vector, np.divide(image, max(off_diagonal, 1e-12), dtype=np.float32)
+        ritz = eigvalsh_tridiagonal(np.array(diagonal_entries), np.array(off_diagonal_entries[:-1]))
+        return float(ritz[0]) - off_diagonal_entries[-1]
+
+
+def _chebyshev_filter(matrix: Single, vectors: Single, low: float, high: float) -> Single:
+    """Apply the Chebyshev polynomial that is small on [low, high] and grows fast above it."""
+    centre, scale = np.float32(0.5 * (low + high)), np.float32(2.0 / (high - low))
+    before, current = vectors, matrix @ vectors
+    current -= centre * vectors
+    current *= scale
+    for _ in range(_FILTER_DEGREE - 1):
+        following = matrix @ current
+        following -= centre * current
+        following *= np.float32(2.0) * scale
+        following -= before
+        before, current = current, following
+    return current
+
+
+def _orthonormalise(vectors: Single) -> Single | None:
+    """Cholesky-QR: cheap, and accurate enough for vectors that were nearly orthogonal before the filter."""
+    vectors *= np.float32(1.0) / np.sqrt((vectors * vectors).sum(axis=0))
+    factor, failed = spotrf(vectors.T @ vectors, lower=0, clean=1)
+    if failed:
+        return None
+    inverse, failed = strtri(factor, lower=0)
+    return None if failed else vectors @ inverse
+
+
+def _assemble(vectors: Single, levels: FloatArray) -> Single:
+    """Return V diag(levels) V'."""
+    scaled = vectors * np.sqrt(levels).astype(np.float32)
+    return np.asarray(scaled @ scaled.T)
+
+
+@compiled_fast
+def _compressed(
+    primal: FloatArray,
+    slope: tuple[FloatArray, FloatArray],
+    step: float,
+    direction: FloatArray,
+    direction_value: float,
+    to_the_bottom: bool,
+) -> Single:
+    """Return (I - uu') M (I - uu') + v uu' in single precision, where M = primal - step * (sum of slope).
+
+    v is ``direction_value``, or minus the norm of M, so that it is the lowest eigenvalue.
+    """
+    size = len(direction)
+    first, second = slope
+    image = np.zeros(size)
+    square = 0.0
+    for i in range(size):
+        own = 0.0
+        for j in range(i + 1, size):
+            entry = primal[i, j] - step * (first[i, j] + second[i, j])
+            own += entry * direction[j]
+            image[j] += entry * direction[i]
+            square += 2 * entry * entry
+        entry = primal[i, i] - step * (first[i, i] + second[i, i])
+        square += entry * entry
+        image[i] += own + entry * direction[i]
+    if to_the_bottom:
+        direction_value = -np.sqrt(square)
+    value = 0.0
+    for i in range(size):
+        value += direction[i] * image[i]
+    half = image - 0.5 * (value + direction_value) * direction
+    matrix = np.empty((size, size), dtype=np.float32)
+    for i in range(size):
+        for j in range(i, size):
+            entry = primal[i, j] - step * (first[i, j] + second[i, j])
+            matrix[i, j] = entry - direction[i] * half[j] - half[i] * direction[j]
+    _mirror(matrix)
+    return matrix.T
+
+
+_TILE = 64
+
+
+@compiled_fast
+def _mirror(matrix: Single) -> None:
+    """Copy the upper triangle to the lower one, tile by tile, so that both stay in the cache."""
+    size = matrix.shape[0]
+    for first in range(0, size, _TILE):
+        for second in range(first, size, _TILE):
+            for i in range(first, min(first + _TILE, size)):
+                for j in range(max(second, i + 1), min(second + _TILE, size)):
+                    matrix[j, i] = matrix[i, j]
+
+
+@compiled_fast
+def project_onto_capped_simplex(values: FloatArray, total: float) -> FloatArray:
+    """Project onto { 0 <= x <= 1, sum x = total }: subtract a threshold, found by bisection, and clip."""
+    low, high = values.min() - 1.0, values.max()
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        mass = 0.0
+        for value in values:
+            mass += min(max(value - middle, 0.0), 1.0)
+        if mass > total:
+            low = middle
+        else:
+            high = middle
+    threshold = 0.5 * (low + high)
+    levels: FloatArray = np.minimum(np.maximum(values - threshold, 0.0), 1.0)
+    return levels

@@ -1,0 +1,179 @@
+import time
+
+import numpy as np
+import pytest
+
+from certimeans.deadline import Deadline
+from certimeans.errors import InfeasibleError
+from certimeans.presolve.contract import contract
+from certimeans.presolve.reduce import presolve
+from certimeans.problem.instance import Instance
+from certimeans.relaxation.admm import Admm, AdmmSettings, Iterate
+from certimeans.relaxation.cuts.pool import Cuts
+from certimeans.relaxation.cutting_planes import (
+    CuttingPlaneSettings,
+    RoundStatistics,
+    StopReason,
+    bound_by_cutting_planes,
+)
+from certimeans.relaxation.inherit import inherit
+from certimeans.relaxation.model import Relaxation
+from tests.oracles.brute_force import optimum
+from tests.oracles.instances import random_instance
+
+QUICK = CuttingPlaneSettings(max_rounds=4)
+
+
+def blobs(size: int, k: int, seed: int = 0, spread: float = 0.6, **constraints: object) -> Instance:
+    random = np.random.default_rng(seed)
+    centres = random.normal(size=(k, 2)) * 3
+    points = centres[random.integers(0, k, size=size)] + spread * random.normal(size=(size, 2))
+    return Instance.create(points, k, **constraints)  # type: ignore[arg-type]
+
+
+def relaxation_of(instance: Instance) -> Relaxation:
+    return Relaxation.from_super_points(presolve(instance).super_points)
+
+
+@pytest.mark.parametrize("use_cuts", [True, False])
+@pytest.mark.parametrize("block", range(5))
+def test_the_bound_never_exceeds_the_enumerated_optimum(block: int, use_cuts: bool) -> None:
+    """Random instances with all kinds of points and constraints, after presolve; cuts prove most of them optimal."""
+    settings = CuttingPlaneSettings(max_rounds=6, use_cuts=use_cuts)
+    tight = solved = 0
+    for seed in range(50 * block, 50 * block + 50):
+        small = random_instance(seed, max_points=7, weighted=seed % 3 == 0)
+        best = optimum(small.points, small.k, small.must_link, small.cannot_link, small.weights).cost
+        instance = small.build()
+        try:
+            relaxation = relaxation_of(instance)
+        except InfeasibleError:
+            assert best is None
+            continue
+        assert best is not None
+        outcome = bound_by_cutting_planes(relaxation, np.inf, settings=settings)
+        bound = outcome.safe_lower_bound * instance.total_scatter
+        assert bound <= best * (1 + 1e-12)
+        solved += 1
+        tight += bound >= best * (1 - 1e-3) - 1e-9 * instance.total_scatter
+    assert tight >= (0.8 if use_cuts else 0.5) * solved
+
+
+def test_cuts_close_a_gap_that_the_plain_relaxation_leaves() -> None:
+    """On overlapping blobs the bound with cuts is strictly better, and the proof behind it can be evaluated again."""
+    relaxation = relaxation_of(blobs(40, 4, spread=1.5))
+    with_cuts = bound_by_cutting_planes(relaxation, np.inf, settings=CuttingPlaneSettings(max_rounds=12))
+    without = bound_by_cutting_planes(relaxation, np.inf, settings=CuttingPlaneSettings(max_rounds=30, use_cuts=False))
+    assert with_cuts.safe_lower_bound > without.safe_lower_bound + 1e-4
+    again = Admm(relaxation, with_cuts.proof, AdmmSettings()).safe_bound()
+    assert again.safe_lower_bound == pytest.approx(with_cuts.safe_lower_bound, abs=1e-12)
+
+
+def test_the_loop_stops_the_moment_the_bound_reaches_the_pruning_value() -> None:
+    """A modest target is reached long before the best bound, in the middle of a round."""
+    relaxation = relaxation_of(blobs(40, 4, spread=1.5))
+    best = bound_by_cutting_planes(relaxation, np.inf, settings=QUICK)
+    early = bound_by_cutting_planes(relaxation, 0.8 * best.safe_lower_bound)
+    assert early.reason is StopReason.PRUNED
+    assert early.safe_lower_bound >= 0.8 * best.safe_lower_bound
+    assert sum(r.iterations for r in early.rounds) < sum(r.iterations for r in best.rounds)
+
+
+def test_rounds_are_told_and_account_for_their_time() -> None:
+    """Statistics arrive round by round; bounds never fall and the parts of the time do not exceed the whole."""
+    told: list[RoundStatistics] = []
+    relaxation = relaxation_of(blobs(60, 4, spread=1.5))
+    outcome = bound_by_cutting_planes(relaxation, np.inf, settings=QUICK, on_round=told.append)
+    assert tuple(told) == outcome.rounds
+    assert [r.iterations for r in told] == [40, 30, 30, 30]
+    bounds = [r.safe_lower_bound for r in told]
+    assert bounds == sorted(bounds)
+    for r in told:
+        parts = r.spectral_seconds + r.polyhedral_seconds + r.separation_seconds + r.bound_seconds
+        assert 0 < parts <= r.seconds
+
+
+def test_an_easy_problem_stalls_instead_of_running_for_ever() -> None:
+    """With an unreachable target the loop gives up by itself."""
+    outcome = bound_by_cutting_planes(relaxation_of(blobs(30, 3)), np.inf)
+    assert outcome.reason is StopReason.STALLED
+
+
+def test_the_deadline_is_kept_and_the_bound_is_valid() -> None:
+    """A passed deadline ends the loop after one iteration."""
+    relaxation = relaxation_of(blobs(120, 5, spread=1.5))
+    bound_by_cutting_planes(relaxation, np.inf, settings=QUICK)  # compiled by now
+    start = time.monotonic()
+    outcome = bound_by_cutting_planes(relaxation, np.inf, deadline=Deadline(0.0))
+    assert time.monotonic() - start < 1.0
+    assert outcome.reason is StopReason.DEADLINE
+    assert np.isfinite(outcome.safe_lower_bound)
+
+
+def test_a_broken_start_ends_in_a_valid_bound() -> None:
+    """NaN in the iterates stops the loop; what it returns is minus infinity or less than the optimum."""
+    instance = blobs(12, 3)
+    relaxation = relaxation_of(instance)
+    cold = Iterate.cold(relaxation)
+    broken = Iterate(np.full_like(cold.primal, np.nan), np.full_like(cold.dual, np.nan), Cuts.none())
+    outcome = bound_by_cutting_planes(relaxation, np.inf, start=broken, settings=QUICK)
+    assert outcome.reason is StopReason.BROKE_DOWN
+    assert outcome.safe_lower_bound == -np.inf
+
+
+def test_the_same_seed_gives_the_same_bound() -> None:
+    """Runs are reproducible, and seeds matter only to the choice of cuts."""
+    relaxation = relaxation_of(blobs(50, 4, spread=1.5))
+    first, second = (bound_by_cutting_planes(relaxation, np.inf, settings=QUICK, seed=3) for _ in range(2))
+    assert first.safe_lower_bound == second.safe_lower_bound
+    np.testing.assert_array_equal(first.last.cuts.members, second.last.cuts.members)
+
+
+@pytest.mark.parametrize(("offset", "exponent"), [(0.0, 100), (0.0, -100), (1e6, 0)])
+def test_the_bound_does_not_depend_on_place_and_scale(offset: float, exponent: int) -> None:
+    """Moved or scaled data have the same relative bound."""
+    instance = blobs(40, 3, spread=1.2)
+    moved = Instance.create(np.ldexp(instance.points + offset, exponent), 3)
+    bounds = [
+        bound_by_cutting_planes(relaxation_of(i), np.inf, settings=QUICK).safe_lower_bound for i in (instance, moved)
+    ]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-3 if offset else 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_child_starts_with_the_bound_of_its_parent(seed: int) -> None:
+    """After merging super-points or forbidding pairs, the inherited multipliers prove no less."""
+    random = np.random.default_rng(seed)
+    size = 25
+    instance = blobs(size, 4, seed=seed, spread=1.5, weights=random.random(size) + 0.5)
+    parent = contract(instance, np.arange(size))
+    relaxation = Relaxation.from_super_points(parent)
+    outcome = bound_by_cutting_planes(relaxation, np.inf, settings=QUICK)
+    i, j, h, g = random.permutation(size)[:4]
+    merged = np.arange(size)
+    merged[max(i, j)] = min(i, j)
+    groups = np.unique(merged, return_inverse=True)[1]
+    for group_of, extra in ((np.arange(size), [[i, j]]), (groups, None), (groups, [[h, g]])):
+        extra_links = None if extra is None else np.array(extra)
+        child = Relaxation.from_super_points(parent.merge(group_of, extra_links))
+        inherited = inherit(outcome.proof, relaxation, child, group_of)
+        bound = Admm(child, inherited, AdmmSettings()).safe_bound().safe_lower_bound
+        assert bound >= outcome.safe_lower_bound - 1e-10
+        resumed = bound_by_cutting_planes(child, np.inf, start=inherited, settings=QUICK)
+        assert resumed.safe_lower_bound >= bound
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        (lambda: AdmmSettings(penalty=0.0), "penalty"),
+        (lambda: AdmmSettings(over_relaxation=2.0), "over_relaxation"),
+        (lambda: AdmmSettings(sweeps=0), "sweeps"),
+        (lambda: CuttingPlaneSettings(iterations=0), "iterations"),
+        (lambda: CuttingPlaneSettings(stall_progress=1.0), "stall_progress"),
+    ],
+)
+def test_settings_name_the_field_that_is_wrong(settings, field: str) -> None:  # type: ignore[no-untyped-def]
+    """Bad settings are refused where they are made."""
+    with pytest.raises(ValueError, match=field):
+        settings()
