@@ -32,7 +32,9 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> s
 
 def write_result(name: str, title: str, body: str) -> None:
     """Write ``results/NAME.md`` with title, command and environment, and print it."""
-    command = f"python -m {_module_name()} {' '.join(sys.argv[1:])}".strip()
+    # Where the data are is nobody's business but the machine's own.
+    arguments = ["DATA" if Path(argument).is_dir() else argument for argument in sys.argv[1:]]
+    command = " ".join(["python -m", _module_name(), *arguments])
     text = f"# {title}\n\n`{command}`\n\n{environment()}\n\n{body}\n"
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
