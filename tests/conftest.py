@@ -1,9 +1,17 @@
-"""One BLAS thread for all tests, as in every worker of the solver: results repeat and cores are not fought over."""
+"""What all tests share.
+
+One BLAS thread, as in every worker of the solver: results repeat and cores are not fought over. Hypothesis draws the
+same examples every time, so that a change is never blamed for another's luck; longer random runs are benchmarks.
+"""
 
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
+
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(autouse=True, scope="session")

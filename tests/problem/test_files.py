@@ -644,3 +644,13 @@ def test_writing_follows_links_and_leaves_devices_alone(file: FileWriter) -> Non
     assert read_labels(path) == ("1",)
     write_labels("/dev/null", [1])
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+@pytest.mark.parametrize("names", [["\ufeff", "x"], ["\ufeffwidth", "\ufeff"]])
+def test_a_byte_order_mark_in_a_name_does_not_swallow_the_header(tmp_path: Path, names: list[str]) -> None:
+    """A name that starts with the mark would look like the beginning of the file to a reader."""
+    path = tmp_path / "points.csv"
+    write_points(path, [[0.0, 1.0]], feature_names=names)
+    points = read_points(path)
+    assert points.values.tolist() == [[0.0, 1.0]]
+    assert points.feature_names is not None

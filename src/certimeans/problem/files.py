@@ -92,7 +92,7 @@ def write_points(path: PathLike, values: ArrayLike, *, feature_names: Sequence[s
 
 
 def _as_title(name: str) -> str:
-    title = _on_one_line(name)
+    title = _on_one_line(name.replace("\ufeff", ""))  # a file that starts with one would lose it as its mark
     return title if is_text(title) and title.lower() not in NAME_TITLES else f"feature_{title}"
 
 
