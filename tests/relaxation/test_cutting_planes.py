@@ -167,6 +167,7 @@ def test_a_child_starts_with_the_bound_of_its_parent(seed: int) -> None:
     ("settings", "field"),
     [
         (lambda: AdmmSettings(penalty=0.0), "penalty"),
+        (lambda: AdmmSettings(penalty_decay=-1.0), "penalty_decay"),
         (lambda: AdmmSettings(over_relaxation=2.0), "over_relaxation"),
         (lambda: AdmmSettings(sweeps=0), "sweeps"),
         (lambda: CuttingPlaneSettings(iterations=0), "iterations"),

@@ -32,21 +32,26 @@ class AdmmSettings:
 
     Attributes
     ----------
-    penalty
-        Weight of the distance between the two iterates, in units of the scatter. Small is good for the bound.
+    penalty, penalty_decay, final_penalty
+        Weight of the distance between the two iterates, in units of the scatter: its first value, its factor each time
+        cuts are replaced, and its smallest value. A large penalty converges fast to the plain relaxation; a small one
+        gets the last digits out of many cuts.
     over_relaxation
         Between 1 (none) and 2.
     sweeps
         Visits to each cut in an iteration.
     """
 
-    penalty: float = 0.1
+    penalty: float = 0.4
+    penalty_decay: float = 0.8
+    final_penalty: float = 0.04
     over_relaxation: float = 1.6
     sweeps: int = 2
 
     def __post_init__(self) -> None:
-        if not self.penalty > 0:
-            raise ValueError(f"AdmmSettings.penalty must be positive; got {self.penalty}")
+        for name in ("penalty", "penalty_decay", "final_penalty"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"AdmmSettings.{name} must be positive; got {getattr(self, name)}")
         if not 1 <= self.over_relaxation < 2:
             raise ValueError(f"AdmmSettings.over_relaxation must be at least 1 and below 2; got {self.over_relaxation}")
         if self.sweeps < 1:
@@ -81,6 +86,7 @@ class Admm:
         self.rows = CutRows.build(self.cuts, relaxation)
         self.multipliers = self.cuts.multipliers * self.rows.norms
         self.iterations = 0
+        self.penalty = settings.penalty
         self.primal_residual = self.dual_residual = np.inf
         self.spectral_seconds = self.polyhedral_seconds = 0.0
         self._spectral_projector = SpectralProjector(relaxation.direction, relaxation.n_clusters - 1, seed)
@@ -105,7 +111,7 @@ class Admm:
 
     def _update_spectral(self) -> None:
         slope = (self.relaxation.objective, self.dual)
-        self._spectral = self._spectral_projector.project(self.primal, slope, 1.0 / self.settings.penalty)
+        self._spectral = self._spectral_projector.project(self.primal, slope, 1.0 / self.penalty)
 
     def _update_polyhedral_and_dual(self) -> None:
         self.primal_residual, change = self._polyhedral_projector.update(
@@ -114,20 +120,21 @@ class Admm:
             self.dual,
             self.multipliers,
             self.rows,
-            self.settings.penalty,
+            self.penalty,
             self.settings.over_relaxation,
         )
-        self.dual_residual = self.settings.penalty * change
+        self.dual_residual = self.penalty * change
 
     def current_cuts(self) -> Cuts:
         """Return the cuts with their present multipliers."""
         return self.cuts.with_multipliers(self.multipliers / self.rows.norms)
 
     def replace_cuts(self, cuts: Cuts) -> None:
-        """Go on with other cuts, and with the multipliers they bring."""
+        """Go on with other cuts, with the multipliers they bring, and with a smaller penalty."""
         self.cuts = cuts
         self.rows = CutRows.build(cuts, self.relaxation)
         self.multipliers = cuts.multipliers * self.rows.norms
+        self.penalty = max(self.settings.final_penalty, self.penalty * self.settings.penalty_decay)
 
     def spectral_matrix(self) -> FloatArray:
         """Return Y, whose violated cuts are worth adding."""

@@ -22,7 +22,7 @@ from certimeans._typing import FloatArray
 
 Single: TypeAlias = NDArray[np.float32]
 
-_SMALLEST_SIZE_FOR_SUBSPACE = 150
+_SMALLEST_SIZE_FOR_SUBSPACE = 60
 _LARGEST_SHARE_FOR_SUBSPACE = 0.6
 _FULL_EVERY = 60
 _FILTER_DEGREE = 3
