@@ -9,7 +9,7 @@ from certimeans._compiled import compiled_fast
 from certimeans._typing import FloatArray, IntArray
 from certimeans.relaxation.cuts.pool import Coefficients, Members
 
-NEGLIGIBLE = 1e-3
+NEGLIGIBLE = 0.03
 """Super-points j with Z_ij below this part of Z_ii are not considered as companions of i."""
 
 

@@ -29,8 +29,8 @@ class SeparationSettings:
     triangles_each: int = 12
     min_stars: int = 2000
     stars_each: int = 8
-    min_star_starts: int = 8000
-    star_starts_each: int = 32
+    min_star_starts: int = 4000
+    star_starts_each: int = 16
     max_cliques: int = 100
 
     def __post_init__(self) -> None:
