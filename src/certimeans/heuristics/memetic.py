@@ -1,0 +1,258 @@
+"""A small population of local optima whose centres are mixed: the loop around the local search.
+
+Follows HG-means (Gribel and Vidal, 2019): two parents' clusters are matched, each centre of the child comes from
+either, one centre is drawn anew, and the clustering that follows the centres descends to a local optimum.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from certimeans._compiled import compiled
+from certimeans._typing import FloatArray, IntArray
+from certimeans.heuristics.local_search import Descent, begin_descent, descend
+from certimeans.heuristics.moves import swap_random_chains
+from certimeans.heuristics.penalty import mend
+from certimeans.heuristics.randomness import RandomState, random_below, random_index, random_unit
+from certimeans.heuristics.starts import (
+    assign_in_order,
+    assign_to_nearest,
+    costs_of_centre,
+    costs_of_point,
+    fill_empty_clusters,
+    seed_centres,
+)
+from certimeans.heuristics.state import Clusters, Space, scatter, set_labels
+
+_SHARE_OF_FRESH_STARTS = 0.1
+_SAME_COST = 1e-9  # two local optima of this relative difference are taken for one
+
+
+class Guide(NamedTuple):
+    """How starts are made.
+
+    Attributes
+    ----------
+    order
+        The order of assignment, see :func:`~.starts.smallest_last_order`.
+    colouring
+        A clustering that keeps the cannot-links, the last resort; empty if none is known.
+    share_mended
+        Share of the starts that break cannot-links first and mend them; the others are assigned in order.
+    price
+        Price of a broken cannot-link to begin with.
+    tabu_steps
+        Length of the recolouring.
+    n_fresh
+        How many starts are made from fresh centres before parents are mixed.
+    """
+
+    order: IntArray
+    colouring: IntArray
+    share_mended: float
+    price: float
+    tabu_steps: int
+    n_fresh: int
+
+
+class Population(NamedTuple):
+    """Local optima with what is needed to use their centres; member r lives in slot ``slots[r]``.
+
+    Attributes
+    ----------
+    costs
+        Room for the costs of a child's centres.
+    size, born, busy
+        One number each: members, descents ended, whether a descent is under way.
+    """
+
+    labels: IntArray
+    sums: FloatArray
+    square: FloatArray
+    weight: FloatArray
+    cost: FloatArray
+    slots: IntArray
+    costs: FloatArray
+    size: IntArray
+    born: IntArray
+    busy: IntArray
+
+
+def make_population(space: Space, capacity: int) -> Population:
+    """Allocate a population without members."""
+    size, width = space.rows.shape
+    k = space.n_clusters
+    cells = (np.zeros(1, dtype=np.int64) for _ in range(3))
+    return Population(
+        np.zeros((capacity, size), dtype=np.int64),
+        np.zeros((capacity, k, width)),
+        np.zeros((capacity, k)),
+        np.zeros((capacity, k)),
+        np.full(capacity, np.inf),
+        np.arange(capacity, dtype=np.int64),
+        np.zeros((k, size)),
+        *cells,
+    )
+
+
+@compiled
+def evolve(
+    space: Space,
+    guide: Guide,
+    population: Population,
+    clusters: Clusters,
+    descent: Descent,
+    random: RandomState,
+    max_born: int,
+    max_visits: int,
+) -> int:
+    """Make children and let them descend until ``max_born`` did, or for about ``max_visits`` visits.
+
+    A descent that is cut short goes on in the next call. Returns the number of visits.
+    """
+    visits = 0
+    while population.born[0] < max_born and visits < max_visits:
+        if population.busy[0] == 0:
+            visits += len(space.weights)
+            if not _make_child(space, guide, population, clusters, descent, random):
+                population.born[0] += 1
+                continue
+            begin_descent(descent, random)
+            population.busy[0] = 1
+        left = max(1, max_visits - visits)
+        done = descend(space, clusters, descent, left)
+        visits += done
+        if done < left:
+            population.busy[0] = 0
+            population.born[0] += 1
+            add_member(space, population, clusters)
+    return visits
+
+
+@compiled
+def add_member(space: Space, population: Population, clusters: Clusters) -> None:
+    """Add a clustering unless one of its cost is there; when all slots are taken, the better half survives."""
+    cost = scatter(space, clusters)
+    size = population.size[0]
+    for slot in population.slots[:size]:
+        if abs(population.cost[slot] - cost) <= _SAME_COST * cost:
+            return
+    slot = population.slots[size]
+    population.labels[slot] = clusters.labels
+    population.sums[slot] = clusters.sums
+    population.square[slot] = clusters.square
+    population.weight[slot] = clusters.weight
+    population.cost[slot] = cost
+    size += 1
+    if size == len(population.slots):
+        by_cost = np.argsort(population.cost[population.slots])
+        population.slots[:] = population.slots[by_cost]
+        size //= 2
+    population.size[0] = size
+
+
+@compiled
+def best_slot(population: Population) -> int:
+    """Find the slot of the cheapest member; -1 if there is none."""
+    best = -1
+    for slot in population.slots[: population.size[0]]:
+        if best < 0 or population.cost[slot] < population.cost[best]:
+            best = slot
+    return best
+
+
+@compiled
+def _make_child(
+    space: Space, guide: Guide, population: Population, clusters: Clusters, descent: Descent, random: RandomState
+) -> bool:
+    """Make a start for a descent; False if no clustering that keeps the cannot-links was found."""
+    costs = population.costs
+    fresh = population.born[0] < guide.n_fresh or random_unit(random) < _SHARE_OF_FRESH_STARTS
+    if fresh or population.size[0] < 2:
+        seed_centres(space, random, costs)
+    else:
+        _mix_parents(space, population, random)
+        _redraw_centre(space, costs, random)
+    labels = np.empty(len(space.weights), dtype=np.int64)
+    if random_unit(random) < guide.share_mended:
+        assign_to_nearest(costs, labels)
+        fill_empty_clusters(labels, space.n_clusters, random)
+        set_labels(space, clusters, labels)
+        price = guide.price * np.exp(3.0 * random_unit(random) - 1.5)
+        if mend(space, clusters, price, guide.tabu_steps, random):
+            set_labels(space, clusters, clusters.labels.copy())  # removes the rounding of many moves
+            return True
+    if assign_in_order(space, costs, guide.order, labels):
+        fill_empty_clusters(labels, space.n_clusters, random)
+        set_labels(space, clusters, labels)
+        return True
+    if len(guide.colouring) == 0:
+        return False
+    labels[:] = guide.colouring
+    fill_empty_clusters(labels, space.n_clusters, random)
+    set_labels(space, clusters, labels)
+    swap_random_chains(space, clusters, descent.work, len(labels), random)
+    return True
+
+
+@compiled
+def _tournament(population: Population, random: RandomState) -> int:
+    """Pick the better of two random members."""
+    size = population.size[0]
+    first = population.slots[random_below(random, size)]
+    second = population.slots[random_below(random, size)]
+    return first if population.cost[first] <= population.cost[second] else second
+
+
+@compiled
+def _mix_parents(space: Space, population: Population, random: RandomState) -> None:
+    """Take each centre from either of two parents and fill in its costs."""
+    mother, father = _tournament(population, random), _tournament(population, random)
+    partner = match_clusters(population.labels[mother], population.labels[father], space)
+    for c in range(space.n_clusters):
+        parent, cluster = (mother, c) if random_unit(random) < 0.5 else (father, partner[c])
+        costs_of_centre(
+            space,
+            population.sums[parent, cluster],
+            population.square[parent, cluster],
+            population.weight[parent, cluster],
+            population.costs[c],
+        )
+
+
+@compiled
+def match_clusters(labels: IntArray, other: IntArray, space: Space) -> IntArray:
+    """Pair the clusters of two clusterings, heaviest intersection first."""
+    k = space.n_clusters
+    common = np.zeros(k * k)
+    for i in range(len(labels)):
+        common[labels[i] * k + other[i]] += space.weights[i]
+    partner = np.full(k, -1, dtype=np.int64)
+    taken = np.zeros(k, dtype=np.bool_)
+    for pair in np.argsort(-common):
+        c, e = pair // k, pair % k
+        if partner[c] < 0 and not taken[e]:
+            partner[c] = e
+            taken[e] = True
+    return partner
+
+
+@compiled
+def _redraw_centre(space: Space, costs: FloatArray, random: RandomState) -> None:
+    """Move a random centre to a super-point, mostly one that is far from the other centres."""
+    redrawn = random_below(random, space.n_clusters)
+    nearest = np.empty(len(space.weights))
+    for i in range(len(nearest)):
+        cost = np.inf
+        for c in range(space.n_clusters):
+            if c != redrawn:
+                cost = min(cost, costs[c, i])
+        nearest[i] = max(0.0, cost)
+    total, total_weight = nearest.sum(), space.weights.sum()
+    uniform = random_unit(random) / total_weight
+    if total > 0.0:
+        for i in range(len(nearest)):
+            nearest[i] = uniform * space.weights[i] + (1.0 - uniform * total_weight) * nearest[i] / total
+    costs_of_point(space, random_index(random, nearest), costs[redrawn])

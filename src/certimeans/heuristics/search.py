@@ -1,0 +1,182 @@
+"""The upper bound: search for a good clustering of super-points that keeps every cannot-link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from certimeans._typing import IntArray
+from certimeans.deadline import Deadline
+from certimeans.errors import InputError
+from certimeans.heuristics.local_search import begin_descent, descend, make_descent
+from certimeans.heuristics.memetic import Guide, add_member, best_slot, evolve, make_population
+from certimeans.heuristics.penalty import mend
+from certimeans.heuristics.randomness import RandomState, random_state
+from certimeans.heuristics.starts import fill_empty_clusters, smallest_last_order
+from certimeans.heuristics.state import make_clusters, make_space, set_labels
+from certimeans.presolve.contract import SuperPoints
+
+# Compiled code runs for about this many evaluations (some 10 ms) before the deadline is looked at.
+_EVALUATIONS_PER_CALL = 500_000
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How much to search.
+
+    Attributes
+    ----------
+    n_searches
+        Number of descents to a local optimum.
+    population
+        Number of local optima that survive a selection; twice as many live before it.
+    max_visits
+        Most visits of super-points, over all descents: what ends the search of many points.
+    """
+
+    n_searches: int = 300
+    population: int = 10
+    max_visits: int = 20_000_000
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_searches", 1), ("population", 2), ("max_visits", 1)):
+            value = getattr(self, name)
+            if value < least:
+                raise InputError(f"{name} must be at least {least}; got {value}")
+
+
+def search_clustering(
+    super_points: SuperPoints,
+    *,
+    colouring: IntArray | None = None,
+    start: IntArray | None = None,
+    seed: int | Sequence[int] = 0,
+    deadline: Deadline | None = None,
+    settings: SearchSettings | None = None,
+    on_improvement: Callable[[IntArray], None] | None = None,
+) -> IntArray | None:
+    """Search for a clustering of low cost: Kempe search inside a memetic loop.
+
+    Parameters
+    ----------
+    colouring
+        Colours that keep the cannot-links, at most k of them, if known: the last resort among the starts.
+    start
+        A clustering of the super-points to begin with; if it breaks cannot-links it is mended where possible.
+    seed
+        Equal seeds give equal results, unless the deadline cuts the search short.
+    deadline
+        When to end, whatever was found by then.
+    on_improvement
+        Called with the labels of each new best clustering.
+
+    Returns
+    -------
+    IntArray or None
+        Labels of the super-points: k non-empty clusters, no cannot-link broken. ``None`` if none was found, which
+        proves nothing.
+    """
+    settings = settings or SearchSettings()
+    deadline = deadline or Deadline()
+    if super_points.size < super_points.n_clusters:
+        return None
+    search = _Search(super_points, colouring, settings, seed)
+    if start is not None:
+        search.begin_with(start)
+    known_cost = np.inf
+    while not (search.is_over() or deadline.passed()):
+        search.advance()
+        if on_improvement is not None and search.best_cost() < known_cost:
+            known_cost = search.best_cost()
+            on_improvement(search.best_labels())
+    search.end_descent()
+    return search.best_labels() if np.isfinite(search.best_cost()) else _fill(colouring, super_points, search.random)
+
+
+class _Search:
+    """The memetic loop over one problem, advanced a few milliseconds at a time."""
+
+    def __init__(
+        self,
+        super_points: SuperPoints,
+        colouring: IntArray | None,
+        settings: SearchSettings,
+        seed: int | Sequence[int],
+    ) -> None:
+        self.settings = settings
+        self.space = make_space(super_points)
+        self.random = random_state(seed)
+        self.guide = _make_guide(super_points, colouring, settings)
+        self.population = make_population(self.space, 2 * settings.population)
+        self.clusters = make_clusters(self.space)
+        self.descent = make_descent(self.space)
+        self.visits = 0
+        width = 1 if self.space.by_gram else max(1, self.space.rows.shape[1])
+        self.visits_per_call = max(1, _EVALUATIONS_PER_CALL // (super_points.n_clusters * width))
+
+    def begin_with(self, labels: IntArray) -> None:
+        """Let the first descent start from given labels."""
+        size, k = len(self.space.weights), self.space.n_clusters
+        labels = np.array(labels, dtype=np.int64)
+        if labels.shape != (size,) or labels.min() < 0 or labels.max() >= k:
+            raise InputError(f"start must hold a cluster in 0..{k - 1} for each of the {size} super-points")
+        fill_empty_clusters(labels, k, self.random)
+        set_labels(self.space, self.clusters, labels)
+        if mend(self.space, self.clusters, self.guide.price, self.guide.tabu_steps, self.random):
+            begin_descent(self.descent, self.random)
+            self.population.busy[0] = 1
+
+    def is_over(self) -> bool:
+        """Whether the budget is used up."""
+        return bool(self.population.born[0] >= self.settings.n_searches or self.visits >= self.settings.max_visits)
+
+    def advance(self) -> None:
+        """Search on for some milliseconds."""
+        self.visits += evolve(
+            self.space,
+            self.guide,
+            self.population,
+            self.clusters,
+            self.descent,
+            self.random,
+            self.settings.n_searches,
+            self.visits_per_call,
+        )
+
+    def end_descent(self) -> None:
+        """Count an unfinished descent's clustering as found: it keeps every constraint at any time."""
+        if self.population.busy[0]:
+            add_member(self.space, self.population, self.clusters)
+
+    def best_cost(self) -> float:
+        """Cost of the best clustering found; infinite if there is none."""
+        slot = best_slot(self.population)
+        return float(self.population.cost[slot]) if slot >= 0 else np.inf
+
+    def best_labels(self) -> IntArray:
+        """Labels of the best clustering found."""
+        labels: IntArray = self.population.labels[best_slot(self.population)].copy()
+        return labels
+
+
+def _make_guide(super_points: SuperPoints, colouring: IntArray | None, settings: SearchSettings) -> Guide:
+    order, degeneracy = smallest_last_order(super_points.graph)
+    return Guide(
+        order,
+        np.empty(0, dtype=np.int64) if colouring is None else np.ascontiguousarray(colouring, dtype=np.int64),
+        share_mended=0.0 if degeneracy < super_points.n_clusters else 0.5,
+        price=0.05 / super_points.size,
+        tabu_steps=300,
+        n_fresh=settings.population,
+    )
+
+
+def _fill(colouring: IntArray | None, super_points: SuperPoints, random: RandomState) -> IntArray | None:
+    """Make a clustering of a colouring, if there is one."""
+    if colouring is None:
+        return None
+    labels = np.array(colouring, dtype=np.int64)
+    fill_empty_clusters(labels, super_points.n_clusters, random)
+    return labels
