@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from certimeans._compiled import compiled
+from certimeans._compiled import compiled, compiled_without_allocation
 from certimeans._typing import FloatArray, IntArray
-from certimeans.heuristics.local_search import Descent, begin_descent, descend
-from certimeans.heuristics.moves import swap_random_chains
+from certimeans.heuristics.local_search import begin_descent, descend
+from certimeans.heuristics.moves import Workspace, swap_random_chains
 from certimeans.heuristics.penalty import mend
 from certimeans.heuristics.randomness import RandomState, random_below, random_index, random_unit
 from certimeans.heuristics.starts import (
@@ -103,7 +103,7 @@ def evolve(
     guide: Guide,
     population: Population,
     clusters: Clusters,
-    descent: Descent,
+    work: Workspace,
     random: RandomState,
     max_born: int,
     max_visits: int,
@@ -116,13 +116,13 @@ def evolve(
     while population.born[0] < max_born and visits < max_visits:
         if population.busy[0] == 0:
             visits += len(space.weights)
-            if not _make_child(space, guide, population, clusters, descent, random):
+            if not _make_child(space, guide, population, clusters, work, random):
                 population.born[0] += 1
                 continue
-            begin_descent(descent, random)
+            begin_descent(work, random)
             population.busy[0] = 1
         left = max(1, max_visits - visits)
-        done = descend(space, clusters, descent, left)
+        done = descend(space, clusters, work, left)
         visits += done
         if done < left:
             population.busy[0] = 0
@@ -131,33 +131,48 @@ def evolve(
     return visits
 
 
-@compiled
+@compiled_without_allocation
 def add_member(space: Space, population: Population, clusters: Clusters) -> None:
     """Add a clustering unless one of its cost is there; when all slots are taken, the better half survives."""
     cost = scatter(space, clusters)
     size = population.size[0]
-    for slot in population.slots[:size]:
-        if abs(population.cost[slot] - cost) <= _SAME_COST * cost:
+    for member in range(size):
+        if abs(population.cost[population.slots[member]] - cost) <= _SAME_COST * cost:
             return
     slot = population.slots[size]
-    population.labels[slot] = clusters.labels
-    population.sums[slot] = clusters.sums
-    population.square[slot] = clusters.square
-    population.weight[slot] = clusters.weight
+    for i in range(len(clusters.labels)):
+        population.labels[slot, i] = clusters.labels[i]
+    for c in range(space.n_clusters):
+        population.square[slot, c] = clusters.square[c]
+        population.weight[slot, c] = clusters.weight[c]
+        for t in range(clusters.sums.shape[1]):
+            population.sums[slot, c, t] = clusters.sums[c, t]
     population.cost[slot] = cost
     size += 1
     if size == len(population.slots):
-        by_cost = np.argsort(population.cost[population.slots])
-        population.slots[:] = population.slots[by_cost]
+        _sort_slots(population)
         size //= 2
     population.size[0] = size
 
 
-@compiled
+@compiled_without_allocation
+def _sort_slots(population: Population) -> None:
+    """Sort the slots by cost; there are few, and all are taken."""
+    slots, cost = population.slots, population.cost
+    for last in range(1, len(slots)):
+        slot, position = slots[last], last
+        while position > 0 and cost[slots[position - 1]] > cost[slot]:
+            slots[position] = slots[position - 1]
+            position -= 1
+        slots[position] = slot
+
+
+@compiled_without_allocation
 def best_slot(population: Population) -> int:
     """Find the slot of the cheapest member; -1 if there is none."""
     best = -1
-    for slot in population.slots[: population.size[0]]:
+    for member in range(population.size[0]):
+        slot = population.slots[member]
         if best < 0 or population.cost[slot] < population.cost[best]:
             best = slot
     return best
@@ -165,7 +180,7 @@ def best_slot(population: Population) -> int:
 
 @compiled
 def _make_child(
-    space: Space, guide: Guide, population: Population, clusters: Clusters, descent: Descent, random: RandomState
+    space: Space, guide: Guide, population: Population, clusters: Clusters, work: Workspace, random: RandomState
 ) -> bool:
     """Make a start for a descent; False if no clustering that keeps the cannot-links was found."""
     costs = population.costs
@@ -181,7 +196,7 @@ def _make_child(
         fill_empty_clusters(labels, space.n_clusters, random)
         set_labels(space, clusters, labels)
         price = guide.price * np.exp(3.0 * random_unit(random) - 1.5)
-        if mend(space, clusters, price, guide.tabu_steps, random):
+        if mend(space, clusters, work, price, guide.tabu_steps, random):
             set_labels(space, clusters, clusters.labels.copy())  # removes the rounding of many moves
             return True
     if assign_in_order(space, costs, guide.order, labels):
@@ -193,11 +208,11 @@ def _make_child(
     labels[:] = guide.colouring
     fill_empty_clusters(labels, space.n_clusters, random)
     set_labels(space, clusters, labels)
-    swap_random_chains(space, clusters, descent.work, len(labels), random)
+    swap_random_chains(space, clusters, work, len(labels), random)
     return True
 
 
-@compiled
+@compiled_without_allocation
 def _tournament(population: Population, random: RandomState) -> int:
     """Pick the better of two random members."""
     size = population.size[0]
@@ -224,18 +239,18 @@ def _mix_parents(space: Space, population: Population, random: RandomState) -> N
 
 @compiled
 def match_clusters(labels: IntArray, other: IntArray, space: Space) -> IntArray:
-    """Pair the clusters of two clusterings, heaviest intersection first."""
+    """Pair the clusters of two clusterings: each takes the free one with the heaviest intersection."""
     k = space.n_clusters
-    common = np.zeros(k * k)
+    common = np.zeros((k, k))
     for i in range(len(labels)):
-        common[labels[i] * k + other[i]] += space.weights[i]
+        common[labels[i], other[i]] += space.weights[i]
     partner = np.full(k, -1, dtype=np.int64)
     taken = np.zeros(k, dtype=np.bool_)
-    for pair in np.argsort(-common):
-        c, e = pair // k, pair % k
-        if partner[c] < 0 and not taken[e]:
-            partner[c] = e
-            taken[e] = True
+    for c in range(k):
+        for e in range(k):
+            if not taken[e] and (partner[c] < 0 or common[c, e] > common[c, partner[c]]):
+                partner[c] = e
+        taken[partner[c]] = True
     return partner
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from certimeans._compiled import compiled
+from certimeans._compiled import compiled_without_allocation, inlined
 from certimeans._typing import FloatArray, IntArray
 from certimeans.heuristics.randomness import RandomState, random_below
 from certimeans.heuristics.state import (
@@ -58,6 +58,12 @@ class Workspace(NamedTuple):
         Members of the current chain; ``mark`` equals ``stamp[0]`` for them.
     direction
         Coordinates of the current chain's signed sum.
+    order
+        The random cyclic order of the visits.
+    progress
+        The position of the next visit, visits since the last move, moves made.
+    forbidden_until
+        Step until which a super-point (row) must not return to a cluster (column); used by :mod:`.penalty`.
     """
 
     changed: IntArray
@@ -67,6 +73,9 @@ class Workspace(NamedTuple):
     mark: IntArray
     stamp: IntArray
     direction: FloatArray
+    order: IntArray
+    progress: IntArray
+    forbidden_until: IntArray
 
 
 def make_workspace(space: Space) -> Workspace:
@@ -81,39 +90,54 @@ def make_workspace(space: Space) -> Workspace:
         np.zeros(size, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(1 if space.by_gram else width),
+        np.arange(size, dtype=np.int64),
+        np.zeros(3, dtype=np.int64),
+        np.zeros((size, k), dtype=np.int64),
     )
 
 
-@compiled
+@inlined
 def best_move(space: Space, clusters: Clusters, work: Workspace, i: int, now: int) -> Move:
     """Find the most improving move of super-point i among those that changed since its last visit."""
     a = clusters.labels[i]
     since = work.visited[i]
     work.visited[i] = now
-    may_leave = clusters.count[a] > 1
-    leaving = removal_gain(space, clusters, i) if may_leave else 0.0
+    own_is_new = work.changed[a] > since
+    leaving = removal_gain(space, clusters, i) if clusters.count[a] > 1 else -np.inf
     floor = _GRAM_TOLERANCE if space.by_gram else _ABSOLUTE_TOLERANCE
-    best = (floor + _RELATIVE_TOLERANCE * max(leaving, 0.0), NONE, -1, -1, -1)
+    best_gain = floor + _RELATIVE_TOLERANCE * max(leaving, 0.0)
+    target = -1
     for b in range(space.n_clusters):
-        if b == a:
+        if (own_is_new or work.changed[b] > since) and b != a and clusters.conflicts[i, b] == 0:
+            gain = leaving - insertion_cost(space, clusters, i, b)
+            if gain > best_gain:
+                best_gain, target = gain, b
+    best = (best_gain, SINGLE if target >= 0 else NONE, target, -1, -1)
+    if space.start[i] == space.start[i + 1]:
+        return best
+    return _best_conflicting_move(space, clusters, work, i, leaving, since, now, best)
+
+
+@inlined
+def _best_conflicting_move(
+    space: Space, clusters: Clusters, work: Workspace, i: int, leaving: float, since: int, now: int, best: Move
+) -> Move:
+    """Improve on ``best`` by Kempe chains and ejections, for each cluster that holds a conflict of i."""
+    a = clusters.labels[i]
+    for b in range(space.n_clusters):
+        if b == a or clusters.conflicts[i, b] == 0:
             continue
-        fresh = work.changed[a] > since or work.changed[b] > since
-        if clusters.conflicts[i, b] == 0:
-            if fresh and may_leave:
-                gain = leaving - insertion_cost(space, clusters, i, b)
-                if gain > best[0]:
-                    best = (gain, SINGLE, b, -1, -1)
-            continue
-        if fresh and work.chain_seen[i, b] < max(work.changed[a], work.changed[b]):
+        last_change = max(work.changed[a], work.changed[b])
+        if work.chain_seen[i, b] < last_change:
             gain = chain_gain(space, clusters, work, i, b, now)
             if gain > best[0]:
                 best = (gain, KEMPE, b, -1, -1)
-        if clusters.conflicts[i, b] == 1 and may_leave and space.n_clusters > 2:
+        if clusters.conflicts[i, b] == 1 and leaving > -np.inf and space.n_clusters > 2:
             best = _best_ejection(space, clusters, work, i, b, leaving, since, best)
     return best
 
 
-@compiled
+@compiled_without_allocation
 def apply_move(space: Space, clusters: Clusters, work: Workspace, i: int, move: Move, now: int) -> None:
     """Carry out a move of super-point i and note which clusters changed."""
     _, kind, b, j, third = move
@@ -132,7 +156,7 @@ def apply_move(space: Space, clusters: Clusters, work: Workspace, i: int, move: 
     work.changed[b] = now
 
 
-@compiled
+@inlined
 def _best_ejection(
     space: Space, clusters: Clusters, work: Workspace, i: int, b: int, leaving: float, since: int, best: Move
 ) -> Move:
@@ -156,7 +180,7 @@ def _best_ejection(
     return best
 
 
-@compiled
+@inlined
 def _replacement_gain(space: Space, clusters: Clusters, i: int, j: int) -> float:
     """Decrease of the cost of j's cluster b when i takes the place of j.
 
@@ -178,7 +202,7 @@ def _replacement_gain(space: Space, clusters: Clusters, i: int, j: int) -> float
     return space.weights[j] * alpha * from_j - w * rest / (rest + w) * to_rest
 
 
-@compiled
+@inlined
 def _collect_chain(space: Space, clusters: Clusters, work: Workspace, i: int, b: int) -> int:
     """Gather what is connected to i by cannot-links inside i's cluster and b; return how many they are."""
     a = clusters.labels[i]
@@ -202,7 +226,7 @@ def _collect_chain(space: Space, clusters: Clusters, work: Workspace, i: int, b:
     return length
 
 
-@compiled
+@compiled_without_allocation
 def chain_gain(space: Space, clusters: Clusters, work: Workspace, i: int, b: int, now: int) -> float:
     """Decrease of cost when the Kempe chain of i with cluster b changes sides; -inf if that empties a cluster."""
     a = clusters.labels[i]
@@ -220,24 +244,24 @@ def chain_gain(space: Space, clusters: Clusters, work: Workspace, i: int, b: int
     if left_a <= 0.0 or left_b <= 0.0:
         return -np.inf
     if space.by_gram:
-        return _chain_gain_by_gram(space, clusters, work.chain[:length], a, b, left_a, left_b)
+        return _chain_gain_by_gram(space, clusters, work, length, a, b, left_a, left_b)
     return _chain_gain_by_coordinates(space, clusters, work, length, a, b, left_a, left_b)
 
 
-@compiled
+@inlined
 def _chain_gain_by_gram(
-    space: Space, clusters: Clusters, chain: IntArray, a: int, b: int, left_a: float, left_b: float
+    space: Space, clusters: Clusters, work: Workspace, length: int, a: int, b: int, left_a: float, left_b: float
 ) -> float:
     """Evaluate S'_a / W'_a + S'_b / W'_b - S_a / W_a - S_b / W_b with S = |p|^2 and the chain's sum moved."""
     with_a, with_b, own = 0.0, 0.0, 0.0
-    for position in range(len(chain)):
-        v = chain[position]
+    for position in range(length):
+        v = work.chain[position]
         signed = space.weights[v] if clusters.labels[v] == a else -space.weights[v]
         with_a += signed * clusters.sums[a, v]
         with_b += signed * clusters.sums[b, v]
         with_earlier = 0.5 * signed * space.squares[v]
         for earlier in range(position):
-            u = chain[earlier]
+            u = work.chain[earlier]
             other = space.weights[u] if clusters.labels[u] == a else -space.weights[u]
             with_earlier += other * space.rows[v, u]
         own += 2.0 * signed * with_earlier
@@ -250,7 +274,7 @@ def _chain_gain_by_gram(
     )
 
 
-@compiled
+@inlined
 def _chain_gain_by_coordinates(
     space: Space, clusters: Clusters, work: Workspace, length: int, a: int, b: int, left_a: float, left_b: float
 ) -> float:
@@ -271,7 +295,7 @@ def _chain_gain_by_coordinates(
     return moved / left_a + after / left_b - clusters.weight[b] * apart
 
 
-@compiled
+@compiled_without_allocation
 def swap_random_chains(space: Space, clusters: Clusters, work: Workspace, count: int, random: RandomState) -> None:
     """Swap Kempe chains of random super-points with random clusters: another clustering, as feasible as before."""
     size, k = clusters.conflicts.shape

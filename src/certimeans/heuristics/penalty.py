@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from certimeans._compiled import compiled
+from certimeans._compiled import compiled_without_allocation
+from certimeans.heuristics.moves import Workspace
 from certimeans.heuristics.randomness import RandomState, random_below
 from certimeans.heuristics.state import Clusters, Space, count_violations, insertion_cost, move_point, removal_gain
 
@@ -17,18 +18,18 @@ _PRICE_RISES = 16
 _SHORTEST_TABU, _RANDOM_TABU = 5, 10
 
 
-@compiled
-def mend(space: Space, clusters: Clusters, price: float, tabu_steps: int, random: RandomState) -> bool:
+@compiled_without_allocation
+def mend(space: Space, clusters: Clusters, work: Workspace, price: float, tabu_steps: int, random: RandomState) -> bool:
     """Remove broken cannot-links while the cost stays low; True if none is left."""
     for _ in range(_PRICE_RISES):
         _descend_with_price(space, clusters, price)
         if count_violations(clusters) == 0:
             return True
         price *= _PRICE_GROWTH
-    return _recolour(space, clusters, price, tabu_steps, random)
+    return _recolour(space, clusters, work, price, tabu_steps, random)
 
 
-@compiled
+@compiled_without_allocation
 def _descend_with_price(space: Space, clusters: Clusters, price: float) -> None:
     """Move super-points one by one while that lowers the cost plus the price of all broken cannot-links."""
     size = len(clusters.labels)
@@ -44,7 +45,7 @@ def _descend_with_price(space: Space, clusters: Clusters, price: float) -> None:
             idle = 0
 
 
-@compiled
+@compiled_without_allocation
 def _cheapest_target(space: Space, clusters: Clusters, i: int, price: float) -> tuple[int, float]:
     """Find the cluster to which i moves with the largest gain, prices included; -1 if none gains."""
     a = clusters.labels[i]
@@ -61,11 +62,11 @@ def _cheapest_target(space: Space, clusters: Clusters, i: int, price: float) -> 
     return target, best
 
 
-@compiled
-def _recolour(space: Space, clusters: Clusters, price: float, steps: int, random: RandomState) -> bool:
+@compiled_without_allocation
+def _recolour(space: Space, clusters: Clusters, work: Workspace, price: float, steps: int, random: RandomState) -> bool:
     """Move conflicting super-points, best first, never soon back to where they came from."""
     size, k = clusters.conflicts.shape
-    forbidden_until = np.zeros((size, k), dtype=np.int64)
+    work.forbidden_until[:] = 0
     for step in range(steps):
         best, chosen, target = -np.inf, -1, -1
         n_broken = 0
@@ -78,7 +79,7 @@ def _recolour(space: Space, clusters: Clusters, price: float, steps: int, random
                 continue
             leaving = removal_gain(space, clusters, i)
             for b in range(k):
-                if b == a or forbidden_until[i, b] > step:
+                if b == a or work.forbidden_until[i, b] > step:
                     continue
                 broken = clusters.conflicts[i, a] - clusters.conflicts[i, b]
                 gain = leaving - insertion_cost(space, clusters, i, b) + price * broken
@@ -88,6 +89,6 @@ def _recolour(space: Space, clusters: Clusters, price: float, steps: int, random
             return True
         if chosen >= 0:
             source = clusters.labels[chosen]
-            forbidden_until[chosen, source] = step + _SHORTEST_TABU + random_below(random, _RANDOM_TABU)
+            work.forbidden_until[chosen, source] = step + _SHORTEST_TABU + random_below(random, _RANDOM_TABU)
             move_point(space, clusters, chosen, target)
     return count_violations(clusters) == 0

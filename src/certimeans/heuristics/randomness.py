@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._compiled import compiled
+from certimeans._compiled import compiled_without_allocation
 from certimeans._typing import FloatArray, IntArray
 
 RandomState: TypeAlias = NDArray[np.uint64]
@@ -29,7 +29,7 @@ def random_state(seed: int | Sequence[int]) -> RandomState:
     return state | np.uint64(1)  # the generator's only fixed point is 0
 
 
-@compiled
+@compiled_without_allocation
 def random_unit(state: RandomState) -> float:
     """Draw a number from [0, 1)."""
     x = state[0]
@@ -40,13 +40,13 @@ def random_unit(state: RandomState) -> float:
     return float((x * _MULTIPLIER) >> _UNUSED_BITS) * _UNIT
 
 
-@compiled
+@compiled_without_allocation
 def random_below(state: RandomState, bound: int) -> int:
     """Draw one of 0, 1, ..., bound - 1."""
     return int(random_unit(state) * bound)
 
 
-@compiled
+@compiled_without_allocation
 def random_index(state: RandomState, shares: FloatArray) -> int:
     """Draw an index with probability proportional to its non-negative share; any index if all shares are 0."""
     total = shares.sum()
@@ -63,7 +63,7 @@ def random_index(state: RandomState, shares: FloatArray) -> int:
     return chosen
 
 
-@compiled
+@compiled_without_allocation
 def shuffle(state: RandomState, values: IntArray) -> None:
     """Permute an array in place."""
     for last in range(len(values) - 1, 0, -1):

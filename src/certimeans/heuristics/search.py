@@ -10,8 +10,9 @@ import numpy as np
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
-from certimeans.heuristics.local_search import begin_descent, descend, make_descent
+from certimeans.heuristics.local_search import begin_descent
 from certimeans.heuristics.memetic import Guide, add_member, best_slot, evolve, make_population
+from certimeans.heuristics.moves import make_workspace
 from certimeans.heuristics.penalty import mend
 from certimeans.heuristics.randomness import RandomState, random_state
 from certimeans.heuristics.starts import fill_empty_clusters, smallest_last_order
@@ -111,7 +112,7 @@ class _Search:
         self.guide = _make_guide(super_points, colouring, settings)
         self.population = make_population(self.space, 2 * settings.population)
         self.clusters = make_clusters(self.space)
-        self.descent = make_descent(self.space)
+        self.work = make_workspace(self.space)
         self.visits = 0
         width = 1 if self.space.by_gram else max(1, self.space.rows.shape[1])
         self.visits_per_call = max(1, _EVALUATIONS_PER_CALL // (super_points.n_clusters * width))
@@ -124,8 +125,8 @@ class _Search:
             raise InputError(f"start must hold a cluster in 0..{k - 1} for each of the {size} super-points")
         fill_empty_clusters(labels, k, self.random)
         set_labels(self.space, self.clusters, labels)
-        if mend(self.space, self.clusters, self.guide.price, self.guide.tabu_steps, self.random):
-            begin_descent(self.descent, self.random)
+        if mend(self.space, self.clusters, self.work, self.guide.price, self.guide.tabu_steps, self.random):
+            begin_descent(self.work, self.random)
             self.population.busy[0] = 1
 
     def is_over(self) -> bool:
@@ -139,7 +140,7 @@ class _Search:
             self.guide,
             self.population,
             self.clusters,
-            self.descent,
+            self.work,
             self.random,
             self.settings.n_searches,
             self.visits_per_call,

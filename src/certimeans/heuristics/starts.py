@@ -11,7 +11,7 @@ import heapq
 
 import numpy as np
 
-from certimeans._compiled import compiled
+from certimeans._compiled import compiled, compiled_without_allocation
 from certimeans._typing import FloatArray, IntArray
 from certimeans.heuristics.randomness import RandomState, random_below, random_index
 from certimeans.heuristics.state import Space
@@ -54,7 +54,7 @@ def smallest_last_order(graph: Graph) -> tuple[IntArray, int]:
     return np.concatenate([np.array(removal[::-1], dtype=np.int64), isolated]), degeneracy
 
 
-@compiled
+@compiled_without_allocation
 def costs_of_centre(space: Space, products: FloatArray, square: float, weight: float, costs: FloatArray) -> None:
     """Fill in the cost w_i |m_i - centre|^2 of assigning each super-point to a centre.
 
@@ -75,7 +75,7 @@ def costs_of_centre(space: Space, products: FloatArray, square: float, weight: f
             costs[i] = space.weights[i] * total
 
 
-@compiled
+@compiled_without_allocation
 def costs_of_point(space: Space, i: int, costs: FloatArray) -> None:
     """Fill in the costs of a centre at the mean of super-point i."""
     costs_of_centre(space, space.rows[i], space.squares[i], 1.0, costs)
@@ -111,7 +111,7 @@ def assign_in_order(space: Space, costs: FloatArray, order: IntArray, labels: In
     return True
 
 
-@compiled
+@compiled_without_allocation
 def assign_to_nearest(costs: FloatArray, labels: IntArray) -> None:
     """Give each super-point the cheapest centre, whatever the cannot-links say."""
     for i in range(len(labels)):

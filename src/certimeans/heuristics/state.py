@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from certimeans._compiled import compiled
+from certimeans._compiled import compiled_without_allocation
 from certimeans._typing import FloatArray, IntArray
 from certimeans.presolve.contract import SuperPoints
 
@@ -100,16 +100,16 @@ def make_clusters(space: Space) -> Clusters:
     )
 
 
-@compiled
+@compiled_without_allocation
 def set_labels(space: Space, clusters: Clusters, labels: IntArray) -> None:
     """Recompute everything from labels; they may break cannot-links, but must leave no cluster empty."""
-    clusters.labels[:] = labels
     clusters.sums[:] = 0.0
     clusters.weight[:] = 0.0
     clusters.count[:] = 0
     clusters.conflicts[:] = 0
     for i in range(len(labels)):
         c = labels[i]
+        clusters.labels[i] = c
         w = space.weights[i]
         clusters.weight[c] += w
         clusters.count[c] += 1
@@ -123,7 +123,7 @@ def set_labels(space: Space, clusters: Clusters, labels: IntArray) -> None:
             clusters.square[labels[i]] += space.weights[i] * clusters.sums[labels[i], i]
 
 
-@compiled
+@compiled_without_allocation
 def move_point(space: Space, clusters: Clusters, i: int, b: int) -> None:
     """Move super-point i to cluster b, whether or not that keeps the cannot-links."""
     a = clusters.labels[i]
@@ -147,7 +147,7 @@ def move_point(space: Space, clusters: Clusters, i: int, b: int) -> None:
         clusters.conflicts[other, b] += 1
 
 
-@compiled
+@compiled_without_allocation
 def distance_to_centre(space: Space, clusters: Clusters, i: int, c: int) -> float:
     """Squared distance of the mean of super-point i to the centre of cluster c."""
     share = 1.0 / clusters.weight[c]
@@ -160,7 +160,7 @@ def distance_to_centre(space: Space, clusters: Clusters, i: int, c: int) -> floa
     return total
 
 
-@compiled
+@compiled_without_allocation
 def distance_between(space: Space, i: int, j: int) -> float:
     """Squared distance of the means of two super-points."""
     if space.by_gram:
@@ -172,7 +172,7 @@ def distance_between(space: Space, i: int, j: int) -> float:
     return total
 
 
-@compiled
+@compiled_without_allocation
 def scatter(space: Space, clusters: Clusters) -> float:
     """Cost of the clustering, without the constant scatter inside super-points."""
     total = 0.0
@@ -181,7 +181,7 @@ def scatter(space: Space, clusters: Clusters) -> float:
     return total
 
 
-@compiled
+@compiled_without_allocation
 def count_violations(clusters: Clusters) -> int:
     """Count the cannot-links that are broken."""
     twice = 0
@@ -190,7 +190,7 @@ def count_violations(clusters: Clusters) -> int:
     return twice // 2
 
 
-@compiled
+@compiled_without_allocation
 def removal_gain(space: Space, clusters: Clusters, i: int) -> float:
     """Decrease of cost when i leaves its cluster, which must have other members."""
     a = clusters.labels[i]
@@ -201,7 +201,7 @@ def removal_gain(space: Space, clusters: Clusters, i: int) -> float:
     return w * clusters.weight[a] / rest * distance_to_centre(space, clusters, i, a)
 
 
-@compiled
+@compiled_without_allocation
 def insertion_cost(space: Space, clusters: Clusters, i: int, b: int) -> float:
     """Increase of cost when i enters cluster b."""
     w = space.weights[i]
