@@ -14,7 +14,7 @@ from certimeans._compiled import compiled, compiled_without_allocation
 from certimeans._typing import FloatArray, IntArray
 from certimeans.heuristics.local_search import begin_descent, descend
 from certimeans.heuristics.moves import Workspace, swap_random_chains
-from certimeans.heuristics.penalty import mend
+from certimeans.heuristics.penalty import mend, walk
 from certimeans.heuristics.randomness import RandomState, random_below, random_index, random_unit
 from certimeans.heuristics.starts import (
     assign_in_order,
@@ -54,6 +54,9 @@ class Guide(NamedTuple):
     share_mended: float
     price: float
     tabu_steps: int
+    walk_steps: int
+    walk_price: float
+    gpx: float
     n_fresh: int
 
 
@@ -125,6 +128,11 @@ def evolve(
         done = descend(space, clusters, work, left)
         visits += done
         if done < left:
+            if guide.walk_steps > 0 and walk(space, clusters, work, guide.walk_price, guide.walk_steps, random):
+                set_labels(space, clusters, work.best_labels)
+                begin_descent(work, random)
+                continue
+            if guide.walk_steps > 0: set_labels(space, clusters, work.best_labels)
             population.busy[0] = 0
             population.born[0] += 1
             add_member(space, population, clusters)
@@ -192,7 +200,10 @@ def _make_child(
         _redraw_centre(space, costs, random)
     labels = np.empty(len(space.weights), dtype=np.int64)
     if random_unit(random) < guide.share_mended:
-        assign_to_nearest(costs, labels)
+        if not fresh and population.size[0] >= 2 and random_unit(random) < guide.gpx:
+            _mix_labels(space, population, labels, random)
+        else:
+            assign_to_nearest(costs, labels)
         fill_empty_clusters(labels, space.n_clusters, random)
         set_labels(space, clusters, labels)
         price = guide.price * np.exp(3.0 * random_unit(random) - 1.5)
@@ -235,6 +246,31 @@ def _mix_parents(space: Space, population: Population, random: RandomState) -> N
             population.weight[parent, cluster],
             population.costs[c],
         )
+
+
+@compiled
+def _mix_labels(space: Space, population: Population, labels: IntArray, random: RandomState) -> None:
+    """Build a child cluster by cluster: in turn, each parent gives the one with most unassigned members."""
+    k = space.n_clusters
+    mother, father = _tournament(population, random), _tournament(population, random)
+    labels[:] = -1
+    count = np.empty(k, dtype=np.int64)
+    for c in range(k):
+        parent = mother if c % 2 == 0 else father
+        count[:] = 0
+        for i in range(len(labels)):
+            if labels[i] < 0:
+                count[population.labels[parent, i]] += 1
+        largest = 0
+        for e in range(1, k):
+            if count[e] > count[largest]:
+                largest = e
+        for i in range(len(labels)):
+            if labels[i] < 0 and population.labels[parent, i] == largest:
+                labels[i] = c
+    for i in range(len(labels)):
+        if labels[i] < 0:
+            labels[i] = random_below(random, k)
 
 
 @compiled

@@ -64,6 +64,8 @@ class Workspace(NamedTuple):
         The position of the next visit, visits since the last move, moves made.
     forbidden_until
         Step until which a super-point (row) must not return to a cluster (column); used by :mod:`.penalty`.
+    best_labels
+        The best clustering met on a walk; used by :mod:`.penalty`.
     """
 
     changed: IntArray
@@ -76,6 +78,7 @@ class Workspace(NamedTuple):
     order: IntArray
     progress: IntArray
     forbidden_until: IntArray
+    best_labels: IntArray
 
 
 def make_workspace(space: Space) -> Workspace:
@@ -93,6 +96,7 @@ def make_workspace(space: Space) -> Workspace:
         np.arange(size, dtype=np.int64),
         np.zeros(3, dtype=np.int64),
         np.zeros((size, k), dtype=np.int64),
+        np.zeros(size, dtype=np.int64),
     )
 
 

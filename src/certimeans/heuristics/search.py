@@ -20,6 +20,8 @@ from certimeans.heuristics.state import make_clusters, make_space, set_labels
 from certimeans.presolve.contract import SuperPoints
 
 # Compiled code runs for about this many evaluations (some 10 ms) before the deadline is looked at.
+import os
+SM=float(os.environ.get('SM','0.5')); WS=int(os.environ.get('WS','500')); WP=float(os.environ.get('WP','0.2'))
 _EVALUATIONS_PER_CALL = 500_000
 
 
@@ -164,12 +166,16 @@ class _Search:
 
 def _make_guide(super_points: SuperPoints, colouring: IntArray | None, settings: SearchSettings) -> Guide:
     order, degeneracy = smallest_last_order(super_points.graph)
+    dense = degeneracy >= super_points.n_clusters or len(super_points.graph.edges) > 1.5 * super_points.size
     return Guide(
         order,
         np.empty(0, dtype=np.int64) if colouring is None else np.ascontiguousarray(colouring, dtype=np.int64),
-        share_mended=0.0 if degeneracy < super_points.n_clusters else 0.5,
+        share_mended=SM if dense else 0.0,
         price=0.05 / super_points.size,
         tabu_steps=300,
+        walk_steps=WS if dense else 0,
+        walk_price=WP / super_points.size,
+        gpx=float(os.environ.get('GPX','0.5')),
         n_fresh=settings.population,
     )
 
