@@ -15,17 +15,17 @@ def compiled(function: Function) -> Function:
     return cast("Function", njit(cache=True, nogil=True)(function))
 
 
-def compiled_without_allocation(function: Function) -> Function:
-    """Compile a hot loop that creates no array.
+# Without numba's run-time (`_nrt`) references to arrays are not counted. Counting is most of the time of a short
+# function that takes tuples of arrays: the local search is four times as fast without. Such functions must not create
+# arrays, and the compiler refuses those that do.
+_HOT: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
 
-    Arrays are then passed on without counting references to them, which takes most of the time of short functions,
-    and a division by zero gives an infinite number instead of an error.
-    """
-    return cast("Function", njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function))
+
+def compiled_without_allocation(function: Function) -> Function:
+    """Compile a hot loop that creates no array; a division by zero gives infinity or NaN, not an error."""
+    return cast("Function", njit(**_HOT)(function))
 
 
 def inlined(function: Function) -> Function:
     """Compile a part of a hot loop into each compiled function that calls it; it too must not create arrays."""
-    return cast(
-        "Function", njit(cache=True, nogil=True, error_model="numpy", _nrt=False, inline="always")(function)
-    )
+    return cast("Function", njit(**_HOT, inline="always")(function))

@@ -88,7 +88,9 @@ def _assign_by_milp(costs: FloatArray, graph: Graph, deadline: Deadline, *, may_
     one_cluster_each = kron(eye_array(size), np.ones((1, k)))
     at_most_one_of_a_link = kron(incidence, clusters)
     members = kron(np.ones((1, size)), clusters)
-    least = np.concatenate([np.ones(size), np.full(len(graph.edges) * k, -np.inf), np.full(k, 0.0 if may_be_empty else 1.0)])
+    least = np.concatenate(
+        [np.ones(size), np.full(len(graph.edges) * k, -np.inf), np.full(k, 0.0 if may_be_empty else 1.0)]
+    )
     most = np.concatenate([np.ones(size), np.ones(len(graph.edges) * k), np.full(k, np.inf)])
     scale = float(np.abs(costs).max()) or 1.0  # the solver's tolerances are absolute
     result = milp(

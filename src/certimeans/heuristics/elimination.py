@@ -109,27 +109,16 @@ def eliminate(plan: EliminationPlan, costs: FloatArray, labels: IntArray) -> boo
     table = np.empty(plan.table_start[n])
     choice = np.empty(plan.table_start[n], dtype=np.int64)
     for p in range(n):
-        v = plan.order[p]
         width = plan.scope_start[p + 1] - plan.scope_start[p]
         digits = np.zeros(width, dtype=np.int64)
         for entry in range(plan.table_start[p], plan.table_start[p + 1]):
-            best, cluster = np.inf, -1
+            table[entry], choice[entry] = np.inf, -1
             for c in range(k):
-                cost = costs[v, c]
-                for rank in range(width):
-                    if digits[rank] == c and plan.is_linked[plan.scope_start[p] + rank]:
-                        cost = np.inf
-                if cost < np.inf:
-                    for m in range(plan.message_start[p], plan.message_start[p + 1]):
-                        index = plan.table_start[plan.message[m]] + plan.message_strides[m, 0] * c
-                        for rank in range(width):
-                            index += plan.message_strides[m, rank + 1] * digits[rank]
-                        cost += table[index]
-                if cost < best:
-                    best, cluster = cost, c
-            table[entry], choice[entry] = best, cluster
+                cost = _cost_of_choice(plan, p, c, digits, costs, table)
+                if cost < table[entry]:
+                    table[entry], choice[entry] = cost, c
             _count_up(digits, k)
-        if width == 0 and cluster < 0:
+        if width == 0 and choice[plan.table_start[p]] < 0:
             return False
     for p in range(n - 1, -1, -1):
         entry = 0
@@ -137,6 +126,23 @@ def eliminate(plan: EliminationPlan, costs: FloatArray, labels: IntArray) -> boo
             entry = entry * k + labels[plan.scope[position]]
         labels[plan.order[p]] = choice[plan.table_start[p] + entry]
     return True
+
+
+@compiled
+def _cost_of_choice(
+    plan: EliminationPlan, p: int, c: int, digits: IntArray, costs: FloatArray, table: FloatArray
+) -> float:
+    """Cost of the vertex at position p in cluster c and of what depends on it, its scope in clusters ``digits``."""
+    for rank in range(len(digits)):
+        if digits[rank] == c and plan.is_linked[plan.scope_start[p] + rank]:
+            return np.inf
+    cost = costs[plan.order[p], c]
+    for m in range(plan.message_start[p], plan.message_start[p + 1]):
+        index = plan.table_start[plan.message[m]] + plan.message_strides[m, 0] * c
+        for rank in range(len(digits)):
+            index += plan.message_strides[m, rank + 1] * digits[rank]
+        cost += table[index]
+    return float(cost)
 
 
 @compiled

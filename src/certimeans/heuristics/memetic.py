@@ -27,11 +27,14 @@ from certimeans.heuristics.starts import (
 from certimeans.heuristics.state import Clusters, Space, scatter, set_labels
 
 _SHARE_OF_FRESH_STARTS = 0.1
+_SHARE_OF_MIXED_LABELS = 0.5  # of the mended starts that have parents
+MENDING_STEPS = 300
+_WALK_PRICE = 4.0  # relative to the price with which mending begins: a walk starts from a clustering worth keeping
 _SAME_COST = 1e-9  # two local optima of this relative difference are taken for one
 
 
 class Guide(NamedTuple):
-    """How starts are made.
+    """How starts are made, and what is done beyond descents.
 
     Attributes
     ----------
@@ -43,8 +46,8 @@ class Guide(NamedTuple):
         Share of the starts that break cannot-links first and mend them; the others are assigned in order.
     price
         Price of a broken cannot-link to begin with.
-    tabu_steps
-        Length of the recolouring.
+    walk_steps
+        Length of the walk after each descent, see :func:`~.penalty.walk`; 0 for none.
     n_fresh
         How many starts are made from fresh centres before parents are mixed.
     """
@@ -53,10 +56,7 @@ class Guide(NamedTuple):
     colouring: IntArray
     share_mended: float
     price: float
-    tabu_steps: int
     walk_steps: int
-    walk_price: float
-    gpx: float
     n_fresh: int
 
 
@@ -68,7 +68,7 @@ class Population(NamedTuple):
     costs
         Room for the costs of a child's centres.
     size, born, busy
-        One number each: members, descents ended, whether a descent is under way.
+        One number each: members, children made so far, whether a child's descent is under way.
     """
 
     labels: IntArray
@@ -113,7 +113,8 @@ def evolve(
 ) -> int:
     """Make children and let them descend until ``max_born`` did, or for about ``max_visits`` visits.
 
-    A descent that is cut short goes on in the next call. Returns the number of visits.
+    A descent that is cut short goes on in the next call. Between calls, ``clusters`` breaks no cannot-link while a
+    descent is under way. Returns the number of visits.
     """
     visits = 0
     while population.born[0] < max_born and visits < max_visits:
@@ -127,15 +128,18 @@ def evolve(
         left = max(1, max_visits - visits)
         done = descend(space, clusters, work, left)
         visits += done
-        if done < left:
-            if guide.walk_steps > 0 and walk(space, clusters, work, guide.walk_price, guide.walk_steps, random):
-                set_labels(space, clusters, work.best_labels)
+        if done == left:
+            continue
+        if guide.walk_steps > 0:
+            visits += guide.walk_steps * len(space.weights)
+            improved = walk(space, clusters, work, _WALK_PRICE * guide.price, guide.walk_steps, random)
+            set_labels(space, clusters, work.best_labels)
+            if improved:
                 begin_descent(work, random)
                 continue
-            if guide.walk_steps > 0: set_labels(space, clusters, work.best_labels)
-            population.busy[0] = 0
-            population.born[0] += 1
-            add_member(space, population, clusters)
+        population.busy[0] = 0
+        population.born[0] += 1
+        add_member(space, population, clusters)
     return visits
 
 
@@ -193,21 +197,21 @@ def _make_child(
     """Make a start for a descent; False if no clustering that keeps the cannot-links was found."""
     costs = population.costs
     fresh = population.born[0] < guide.n_fresh or random_unit(random) < _SHARE_OF_FRESH_STARTS
-    if fresh or population.size[0] < 2:
+    fresh = fresh or population.size[0] < 2
+    if fresh:
         seed_centres(space, random, costs)
     else:
-        _mix_parents(space, population, random)
+        _mix_centres(space, population, random)
         _redraw_centre(space, costs, random)
     labels = np.empty(len(space.weights), dtype=np.int64)
     if random_unit(random) < guide.share_mended:
-        if not fresh and population.size[0] >= 2 and random_unit(random) < guide.gpx:
+        assign_to_nearest(costs, labels)
+        if not fresh and random_unit(random) < _SHARE_OF_MIXED_LABELS:
             _mix_labels(space, population, labels, random)
-        else:
-            assign_to_nearest(costs, labels)
         fill_empty_clusters(labels, space.n_clusters, random)
         set_labels(space, clusters, labels)
         price = guide.price * np.exp(3.0 * random_unit(random) - 1.5)
-        if mend(space, clusters, work, price, guide.tabu_steps, random):
+        if mend(space, clusters, work, price, MENDING_STEPS, random):
             set_labels(space, clusters, clusters.labels.copy())  # removes the rounding of many moves
             return True
     if assign_in_order(space, costs, guide.order, labels):
@@ -229,11 +233,11 @@ def _tournament(population: Population, random: RandomState) -> int:
     size = population.size[0]
     first = population.slots[random_below(random, size)]
     second = population.slots[random_below(random, size)]
-    return first if population.cost[first] <= population.cost[second] else second
+    return int(first if population.cost[first] <= population.cost[second] else second)
 
 
 @compiled
-def _mix_parents(space: Space, population: Population, random: RandomState) -> None:
+def _mix_centres(space: Space, population: Population, random: RandomState) -> None:
     """Take each centre from either of two parents and fill in its costs."""
     mother, father = _tournament(population, random), _tournament(population, random)
     partner = match_clusters(population.labels[mother], population.labels[father], space)
@@ -250,27 +254,25 @@ def _mix_parents(space: Space, population: Population, random: RandomState) -> N
 
 @compiled
 def _mix_labels(space: Space, population: Population, labels: IntArray, random: RandomState) -> None:
-    """Build a child cluster by cluster: in turn, each parent gives the one with most unassigned members."""
+    """Build labels cluster by cluster: in turn, each parent gives the one with most members not yet labelled.
+
+    This crossover of graph colouring (Galinier and Hao, 1999) passes on what centres cannot: which of many
+    combinations keeps the cannot-links. Super-points that no parent's cluster brings keep the label they have.
+    """
     k = space.n_clusters
     mother, father = _tournament(population, random), _tournament(population, random)
-    labels[:] = -1
-    count = np.empty(k, dtype=np.int64)
+    is_labelled = np.zeros(len(labels), dtype=np.bool_)
     for c in range(k):
         parent = mother if c % 2 == 0 else father
-        count[:] = 0
+        count = np.zeros(k, dtype=np.int64)
         for i in range(len(labels)):
-            if labels[i] < 0:
+            if not is_labelled[i]:
                 count[population.labels[parent, i]] += 1
-        largest = 0
-        for e in range(1, k):
-            if count[e] > count[largest]:
-                largest = e
+        largest = count.argmax()
         for i in range(len(labels)):
-            if labels[i] < 0 and population.labels[parent, i] == largest:
+            if not is_labelled[i] and population.labels[parent, i] == largest:
+                is_labelled[i] = True
                 labels[i] = c
-    for i in range(len(labels)):
-        if labels[i] < 0:
-            labels[i] = random_below(random, k)
 
 
 @compiled

@@ -107,7 +107,7 @@ def best_move(space: Space, clusters: Clusters, work: Workspace, i: int, now: in
     since = work.visited[i]
     work.visited[i] = now
     own_is_new = work.changed[a] > since
-    leaving = removal_gain(space, clusters, i) if clusters.count[a] > 1 else -np.inf
+    leaving = removal_gain(space, clusters, i) if clusters.members[a] > 1 else -np.inf
     floor = _GRAM_TOLERANCE if space.by_gram else _ABSOLUTE_TOLERANCE
     best_gain = floor + _RELATIVE_TOLERANCE * max(leaving, 0.0)
     target = -1
@@ -192,7 +192,7 @@ def _replacement_gain(space: Space, clusters: Clusters, i: int, j: int) -> float
     distance of i to it follows from the three distances between i, j and the centre.
     """
     b = clusters.labels[j]
-    if clusters.count[b] == 1:
+    if clusters.members[b] == 1:
         return 0.0
     rest = clusters.weight[b] - space.weights[j]
     if rest <= 0.0:
@@ -203,7 +203,7 @@ def _replacement_gain(space: Space, clusters: Clusters, i: int, j: int) -> float
     from_j = distance_to_centre(space, clusters, j, b)
     to_rest = alpha * from_i + (1.0 - alpha) * (to_j - alpha * from_j)
     w = space.weights[i]
-    return space.weights[j] * alpha * from_j - w * rest / (rest + w) * to_rest
+    return float(space.weights[j] * alpha * from_j - w * rest / (rest + w) * to_rest)
 
 
 @inlined
@@ -242,7 +242,7 @@ def chain_gain(space: Space, clusters: Clusters, work: Workspace, i: int, b: int
         work.chain_seen[v, b if leaves_a else a] = now
         net_count += 1 if leaves_a else -1
         net_weight += space.weights[v] if leaves_a else -space.weights[v]
-    if net_count >= clusters.count[a] or -net_count >= clusters.count[b]:
+    if net_count >= clusters.members[a] or -net_count >= clusters.members[b]:
         return -np.inf
     left_a, left_b = clusters.weight[a] - net_weight, clusters.weight[b] + net_weight
     if left_a <= 0.0 or left_b <= 0.0:
@@ -270,7 +270,7 @@ def _chain_gain_by_gram(
             with_earlier += other * space.rows[v, u]
         own += 2.0 * signed * with_earlier
     square_a, square_b = clusters.square[a], clusters.square[b]
-    return (
+    return float(
         (square_a - 2.0 * with_a + own) / left_a
         - square_a / clusters.weight[a]
         + (square_b + 2.0 * with_b + own) / left_b
@@ -296,7 +296,7 @@ def _chain_gain_by_coordinates(
         moved += work.direction[t] ** 2
         apart += between * between
         after += (clusters.weight[b] * between + work.direction[t]) ** 2
-    return moved / left_a + after / left_b - clusters.weight[b] * apart
+    return float(moved / left_a + after / left_b - clusters.weight[b] * apart)
 
 
 @compiled_without_allocation

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from certimeans._compiled import compiled_without_allocation, inlined
+from certimeans._compiled import compiled_without_allocation
 from certimeans.heuristics.moves import Workspace
 from certimeans.heuristics.randomness import RandomState, random_below
 from certimeans.heuristics.state import (
@@ -31,9 +31,7 @@ _PRICE_CHANGE = 1.2
 
 
 @compiled_without_allocation
-def mend(
-    space: Space, clusters: Clusters, work: Workspace, price: float, tabu_steps: int, random: RandomState
-) -> bool:
+def mend(space: Space, clusters: Clusters, work: Workspace, price: float, tabu_steps: int, random: RandomState) -> bool:
     """Remove broken cannot-links while the cost stays low; True if none is left."""
     for _ in range(_PRICE_RISES):
         _descend_with_price(space, clusters, price)
@@ -49,9 +47,7 @@ def mend(
 
 
 @compiled_without_allocation
-def walk(
-    space: Space, clusters: Clusters, work: Workspace, price: float, steps: int, random: RandomState
-) -> bool:
+def walk(space: Space, clusters: Clusters, work: Workspace, price: float, steps: int, random: RandomState) -> bool:
     """Walk from a feasible clustering to and fro across the border; True if a better one was found.
 
     The best feasible labels met are left in ``work.best_labels``; ``clusters`` is where the walk ended.
@@ -93,7 +89,7 @@ def _descend_with_price(space: Space, clusters: Clusters, price: float) -> None:
         i = i + 1 if i + 1 < size else 0
         idle += 1
         a = clusters.labels[i]
-        if clusters.count[a] < 2:
+        if clusters.members[a] < 2:
             continue
         leaving = removal_gain(space, clusters, i)
         best, target = 1e-12 + 1e-9 * max(leaving, 0.0), -1
@@ -116,7 +112,7 @@ def _tabu_step(
     best, best_gain, chosen, target = -np.inf, 0.0, -1, -1
     for i in range(len(clusters.labels)):
         a = clusters.labels[i]
-        if clusters.count[a] < 2 or (mending and clusters.conflicts[i, a] == 0):
+        if clusters.members[a] < 2 or (mending and clusters.conflicts[i, a] == 0):
             continue
         leaving = removal_gain(space, clusters, i)
         for b in range(space.n_clusters):

@@ -24,7 +24,7 @@ _UNIT = 1.0 / 9007199254740992.0  # 2**-53
 
 
 def random_state(seed: int | Sequence[int]) -> RandomState:
-    """Start a stream; equal seeds (a number, or several such as a run's seed and a node's number) give equal streams."""
+    """Start a stream; equal seeds, a number or several (a run's seed and a node's number), give equal streams."""
     state = np.random.SeedSequence(seed).generate_state(1, np.uint64)
     return state | np.uint64(1)  # the generator's only fixed point is 0
 

@@ -11,7 +11,7 @@ from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.heuristics.local_search import begin_descent
-from certimeans.heuristics.memetic import Guide, add_member, best_slot, evolve, make_population
+from certimeans.heuristics.memetic import MENDING_STEPS, Guide, add_member, best_slot, evolve, make_population
 from certimeans.heuristics.moves import make_workspace
 from certimeans.heuristics.penalty import mend
 from certimeans.heuristics.randomness import RandomState, random_state
@@ -19,10 +19,13 @@ from certimeans.heuristics.starts import fill_empty_clusters, smallest_last_orde
 from certimeans.heuristics.state import make_clusters, make_space, set_labels
 from certimeans.presolve.contract import SuperPoints
 
-# Compiled code runs for about this many evaluations (some 10 ms) before the deadline is looked at.
-import os
-SM=float(os.environ.get('SM','0.5')); WS=int(os.environ.get('WS','500')); WP=float(os.environ.get('WP','0.2'))
-_EVALUATIONS_PER_CALL = 500_000
+# Compiled code runs for about this many evaluations (a few milliseconds) before the deadline is looked at.
+_EVALUATIONS_PER_CALL = 100_000
+
+_EXTENSION, _MOST_EXTENSION = 3, 5
+_DENSE = 1.5  # cannot-links for each super-point
+_WALK_STEPS = 300
+_LONGEST_WALK = 20_000_000  # evaluations
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,9 @@ class SearchSettings:
     Attributes
     ----------
     n_searches
-        Number of descents to a local optimum.
+        Number of descents to a local optimum. On a dense cannot-link graph the search goes on beyond it while
+        improvements keep coming: until three times as many were made as at the last improvement, at most five times
+        ``n_searches``.
     population
         Number of local optima that survive a selection; twice as many live before it.
     max_visits
@@ -40,7 +45,7 @@ class SearchSettings:
     """
 
     n_searches: int = 300
-    population: int = 10
+    population: int = 15
     max_visits: int = 20_000_000
 
     def __post_init__(self) -> None:
@@ -88,11 +93,8 @@ def search_clustering(
     search = _Search(super_points, colouring, settings, seed)
     if start is not None:
         search.begin_with(start)
-    known_cost = np.inf
     while not (search.is_over() or deadline.passed()):
-        search.advance()
-        if on_improvement is not None and search.best_cost() < known_cost:
-            known_cost = search.best_cost()
+        if search.advance() and on_improvement is not None:
             on_improvement(search.best_labels())
     search.end_descent()
     return search.best_labels() if np.isfinite(search.best_cost()) else _fill(colouring, super_points, search.random)
@@ -116,6 +118,8 @@ class _Search:
         self.clusters = make_clusters(self.space)
         self.work = make_workspace(self.space)
         self.visits = 0
+        self.budget = settings.n_searches
+        self.known_cost = np.inf
         width = 1 if self.space.by_gram else max(1, self.space.rows.shape[1])
         self.visits_per_call = max(1, _EVALUATIONS_PER_CALL // (super_points.n_clusters * width))
 
@@ -127,16 +131,16 @@ class _Search:
             raise InputError(f"start must hold a cluster in 0..{k - 1} for each of the {size} super-points")
         fill_empty_clusters(labels, k, self.random)
         set_labels(self.space, self.clusters, labels)
-        if mend(self.space, self.clusters, self.work, self.guide.price, self.guide.tabu_steps, self.random):
+        if mend(self.space, self.clusters, self.work, self.guide.price, MENDING_STEPS, self.random):
             begin_descent(self.work, self.random)
             self.population.busy[0] = 1
 
     def is_over(self) -> bool:
         """Whether the budget is used up."""
-        return bool(self.population.born[0] >= self.settings.n_searches or self.visits >= self.settings.max_visits)
+        return bool(self.population.born[0] >= self.budget or self.visits >= self.settings.max_visits)
 
-    def advance(self) -> None:
-        """Search on for some milliseconds."""
+    def advance(self) -> bool:
+        """Search on for some milliseconds; say whether a better clustering was found."""
         self.visits += evolve(
             self.space,
             self.guide,
@@ -144,9 +148,16 @@ class _Search:
             self.clusters,
             self.work,
             self.random,
-            self.settings.n_searches,
+            self.budget,
             self.visits_per_call,
         )
+        improved = self.best_cost() < self.known_cost * (1.0 - 1e-9)
+        if improved:
+            self.known_cost = self.best_cost()
+        if improved and self.guide.walk_steps > 0:
+            wanted = min(_EXTENSION * int(self.population.born[0]), _MOST_EXTENSION * self.settings.n_searches)
+            self.budget = max(self.budget, wanted)
+        return improved
 
     def end_descent(self) -> None:
         """Count an unfinished descent's clustering as found: it keeps every constraint at any time."""
@@ -165,17 +176,16 @@ class _Search:
 
 
 def _make_guide(super_points: SuperPoints, colouring: IntArray | None, settings: SearchSettings) -> Guide:
+    size, k = super_points.size, super_points.n_clusters
     order, degeneracy = smallest_last_order(super_points.graph)
-    dense = degeneracy >= super_points.n_clusters or len(super_points.graph.edges) > 1.5 * super_points.size
+    # Below, assigning in order never fails and Kempe chains stay short; nothing else is needed.
+    is_dense = degeneracy >= k or len(super_points.graph.edges) > _DENSE * size
     return Guide(
         order,
         np.empty(0, dtype=np.int64) if colouring is None else np.ascontiguousarray(colouring, dtype=np.int64),
-        share_mended=SM if dense else 0.0,
-        price=0.05 / super_points.size,
-        tabu_steps=300,
-        walk_steps=WS if dense else 0,
-        walk_price=WP / super_points.size,
-        gpx=float(os.environ.get('GPX','0.5')),
+        share_mended=0.5 if is_dense else 0.0,
+        price=0.05 / size,
+        walk_steps=min(_WALK_STEPS, _LONGEST_WALK // (size * k)) if is_dense else 0,
         n_fresh=settings.population,
     )
 

@@ -56,7 +56,7 @@ class Clusters(NamedTuple):
         One row a cluster: the weighted sum of its members' rows.
     square
         Squared length of p_c; kept only with the Gram matrix.
-    weight, count
+    weight, members
         Total weight and number of members of each cluster.
     conflicts
         How many super-points of each cluster (column) cannot link with each super-point (row).
@@ -66,7 +66,7 @@ class Clusters(NamedTuple):
     sums: FloatArray
     square: FloatArray
     weight: FloatArray
-    count: IntArray
+    members: IntArray
     conflicts: IntArray
 
 
@@ -105,14 +105,14 @@ def set_labels(space: Space, clusters: Clusters, labels: IntArray) -> None:
     """Recompute everything from labels; they may break cannot-links, but must leave no cluster empty."""
     clusters.sums[:] = 0.0
     clusters.weight[:] = 0.0
-    clusters.count[:] = 0
+    clusters.members[:] = 0
     clusters.conflicts[:] = 0
     for i in range(len(labels)):
         c = labels[i]
         clusters.labels[i] = c
         w = space.weights[i]
         clusters.weight[c] += w
-        clusters.count[c] += 1
+        clusters.members[c] += 1
         for t in range(space.rows.shape[1]):
             clusters.sums[c, t] += w * space.rows[i, t]
         for position in range(space.start[i], space.start[i + 1]):
@@ -138,8 +138,8 @@ def move_point(space: Space, clusters: Clusters, i: int, b: int) -> None:
         clusters.sums[b, t] += share
     clusters.weight[a] -= w
     clusters.weight[b] += w
-    clusters.count[a] -= 1
-    clusters.count[b] += 1
+    clusters.members[a] -= 1
+    clusters.members[b] += 1
     clusters.labels[i] = b
     for position in range(space.start[i], space.start[i + 1]):
         other = space.neighbours[position]
@@ -152,7 +152,7 @@ def distance_to_centre(space: Space, clusters: Clusters, i: int, c: int) -> floa
     """Squared distance of the mean of super-point i to the centre of cluster c."""
     share = 1.0 / clusters.weight[c]
     if space.by_gram:
-        return space.squares[i] - share * (2.0 * clusters.sums[c, i] - share * clusters.square[c])
+        return float(space.squares[i] - share * (2.0 * clusters.sums[c, i] - share * clusters.square[c]))
     total = 0.0
     for t in range(space.rows.shape[1]):
         difference = space.rows[i, t] - share * clusters.sums[c, t]
@@ -164,7 +164,7 @@ def distance_to_centre(space: Space, clusters: Clusters, i: int, c: int) -> floa
 def distance_between(space: Space, i: int, j: int) -> float:
     """Squared distance of the means of two super-points."""
     if space.by_gram:
-        return space.squares[i] + space.squares[j] - 2.0 * space.rows[i, j]
+        return float(space.squares[i] + space.squares[j] - 2.0 * space.rows[i, j])
     total = 0.0
     for t in range(space.rows.shape[1]):
         difference = space.rows[i, t] - space.rows[j, t]
@@ -198,11 +198,11 @@ def removal_gain(space: Space, clusters: Clusters, i: int) -> float:
     rest = clusters.weight[a] - w
     if rest <= 0.0:  # the others weigh nothing beside i, to double precision: leave such a cluster alone
         return -np.inf
-    return w * clusters.weight[a] / rest * distance_to_centre(space, clusters, i, a)
+    return float(w * clusters.weight[a] / rest * distance_to_centre(space, clusters, i, a))
 
 
 @compiled_without_allocation
 def insertion_cost(space: Space, clusters: Clusters, i: int, b: int) -> float:
     """Increase of cost when i enters cluster b."""
     w = space.weights[i]
-    return w * clusters.weight[b] / (clusters.weight[b] + w) * distance_to_centre(space, clusters, i, b)
+    return float(w * clusters.weight[b] / (clusters.weight[b] + w) * distance_to_centre(space, clusters, i, b))

@@ -1,0 +1,1 @@
+"""Measurements; run as modules, e.g. ``python -m benchmarks.micro.planted``."""

@@ -1,0 +1,1 @@
+"""Benchmarks on the paper's instances: instances in, tables out."""
