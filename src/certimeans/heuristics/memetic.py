@@ -114,10 +114,10 @@ def evolve(
     """Make children and let them descend until ``max_born`` did, or for about ``max_visits`` visits.
 
     A descent that is cut short goes on in the next call. Between calls, ``clusters`` breaks no cannot-link while a
-    descent is under way. Returns the number of visits.
+    descent is under way. Returns the number of visits, without those of walks.
     """
-    visits = 0
-    while population.born[0] < max_born and visits < max_visits:
+    visits = walked = 0
+    while population.born[0] < max_born and visits + walked < max_visits:
         if population.busy[0] == 0:
             visits += len(space.weights)
             if not _make_child(space, guide, population, clusters, work, random):
@@ -125,13 +125,13 @@ def evolve(
                 continue
             begin_descent(work, random)
             population.busy[0] = 1
-        left = max(1, max_visits - visits)
+        left = max(1, max_visits - visits - walked)
         done = descend(space, clusters, work, left)
         visits += done
         if done == left:
             continue
         if guide.walk_steps > 0:
-            visits += guide.walk_steps * len(space.weights)
+            walked += guide.walk_steps * len(space.weights)
             improved = walk(space, clusters, work, _WALK_PRICE * guide.price, guide.walk_steps, random)
             set_labels(space, clusters, work.best_labels)
             if improved:

@@ -22,7 +22,7 @@ from certimeans.presolve.contract import SuperPoints
 # Compiled code runs for about this many evaluations (a few milliseconds) before the deadline is looked at.
 _EVALUATIONS_PER_CALL = 100_000
 
-_EXTENSION, _MOST_EXTENSION = 3, 5
+_EXTENSION, _MOST_EXTENSION = 3, 15  # of the number of searches, on dense graphs
 _DENSE = 1.5  # cannot-links for each super-point
 _WALK_STEPS = 300
 _LONGEST_WALK = 20_000_000  # evaluations
@@ -35,18 +35,18 @@ class SearchSettings:
     Attributes
     ----------
     n_searches
-        Number of descents to a local optimum. On a dense cannot-link graph the search goes on beyond it while
-        improvements keep coming: until three times as many were made as at the last improvement, at most five times
-        ``n_searches``.
+        Number of descents to a local optimum. On a dense cannot-link graph, where seeds would differ otherwise, three
+        times as many are made, and more while improvements keep coming: three times as many as at the last one, at
+        most 15 times ``n_searches``.
     population
         Number of local optima that survive a selection; twice as many live before it.
     max_visits
-        Most visits of super-points, over all descents: what ends the search of many points.
+        Most visits of super-points in all descents together: what ends the search of many points.
     """
 
     n_searches: int = 300
     population: int = 15
-    max_visits: int = 20_000_000
+    max_visits: int = 10_000_000
 
     def __post_init__(self) -> None:
         for name, least in (("n_searches", 1), ("population", 2), ("max_visits", 1)):
@@ -118,7 +118,7 @@ class _Search:
         self.clusters = make_clusters(self.space)
         self.work = make_workspace(self.space)
         self.visits = 0
-        self.budget = settings.n_searches
+        self.budget = settings.n_searches * (_EXTENSION if self.guide.walk_steps > 0 else 1)
         self.known_cost = np.inf
         width = 1 if self.space.by_gram else max(1, self.space.rows.shape[1])
         self.visits_per_call = max(1, _EVALUATIONS_PER_CALL // (super_points.n_clusters * width))
