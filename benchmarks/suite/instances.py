@@ -7,6 +7,7 @@ paper's results. Rows without files are left out; instances without a row have n
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,6 +49,18 @@ class PaperInstance:
     def name(self) -> str:
         """Return a short name, such as ``iris 25 25 0``."""
         return f"{self.dataset} {self.must_links} {self.cannot_links} {self.seed}"
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the published result belongs to this constraint set."""
+        return self.published is not None and self.dataset not in NOT_COMPARABLE
+
+    def reaches_published(self, cost: float) -> bool:
+        """Whether a cost is at most the published one, which is rounded to six digits."""
+        if self.published is None:
+            return False
+        unit = 10.0 ** (math.floor(math.log10(abs(self.published.cost))) - 5)
+        return cost <= self.published.cost + 0.51 * unit
 
 
 def load_instances(folder: Path, datasets: list[str] | None = None) -> Iterator[PaperInstance]:

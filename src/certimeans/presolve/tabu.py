@@ -8,19 +8,18 @@ such conflicts as possible remain, and forbids its old colour for a while.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certimeans._compiled import compiled
 from certimeans._typing import IntArray
+from certimeans.randomness import RandomState, random_below, random_state
 
 
 class TabuState:
     """All that the search needs to go on where it paused."""
 
     def __init__(self, n_vertices: int, k: int, seed: int) -> None:
-        random = np.random.default_rng(seed)
-        self.colour = random.integers(0, k, size=n_vertices)
-        self.random = random.integers(1, 2**63, size=1, dtype=np.uint64)
+        self.colour = np.random.default_rng(seed).integers(0, k, size=n_vertices)
+        self.random = random_state(seed)
         self.iteration = np.zeros(1, dtype=np.int64)
         self.forbidden_until = np.zeros((n_vertices, k), dtype=np.int64)
 
@@ -37,7 +36,7 @@ def _advance(
     colour: IntArray,
     forbidden_until: IntArray,
     iteration: IntArray,
-    random: NDArray[np.uint64],
+    random: RandomState,
 ) -> bool:
     n, k = forbidden_until.shape
     same = np.zeros((n, k), dtype=np.int64)  # neighbours of each vertex in each colour
@@ -56,7 +55,7 @@ def _advance(
         if vertex < 0:
             continue  # everything is forbidden for now; time passes
         old = colour[vertex]
-        forbidden_until[vertex, old] = iteration[0] + _below(random, 10) + (3 * conflicts) // 10
+        forbidden_until[vertex, old] = iteration[0] + random_below(random, 10) + (3 * conflicts) // 10
         colour[vertex] = new
         conflicts += 2 * (same[vertex, new] - same[vertex, old])
         fewest = min(fewest, conflicts)
@@ -74,7 +73,7 @@ def _best_move(
     forbidden_until: IntArray,
     now: int,
     record_change: int,
-    random: NDArray[np.uint64],
+    random: RandomState,
 ) -> tuple[int, int]:
     """Choose a vertex with conflicts and its new colour; among equally good ones at random.
 
@@ -93,17 +92,6 @@ def _best_move(
             if c == colour[v] or not allowed or change > best_change:
                 continue
             ties = ties + 1 if change == best_change else 1
-            if ties == 1 or _below(random, ties) == 0:
+            if ties == 1 or random_below(random, ties) == 0:
                 best_change, best_vertex, best_colour = change, v, c
     return best_vertex, best_colour
-
-
-@compiled
-def _below(random: NDArray[np.uint64], bound: int) -> int:
-    """Draw a number in 0..bound-1 with a xorshift generator whose state is ``random``."""
-    x = random[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    random[0] = x
-    return int((x >> np.uint64(11)) % np.uint64(bound))

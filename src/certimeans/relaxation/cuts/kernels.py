@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from certimeans._compiled import compiled_fast
 from certimeans._typing import FloatArray, IntArray
+from certimeans.randomness import RandomState, random_below
 from certimeans.relaxation.cuts.pool import Coefficients, Members
 
 NEGLIGIBLE = 0.03
@@ -76,7 +77,7 @@ def _drop_below(triangles: Members, violation: FloatArray, threshold: float) -> 
 
 @compiled_fast
 def violated_stars(
-    matrix: FloatArray, threshold: float, starts_each: int, max_support: int, random: NDArray[np.uint64]
+    matrix: FloatArray, threshold: float, starts_each: int, max_support: int, random: RandomState
 ) -> tuple[Members, Coefficients, FloatArray]:
     """Find violated cuts with one -1 (the centre) and at least two +1 by local search.
 
@@ -106,7 +107,7 @@ def violated_stars(
                 local[p, q] = matrix[companions[p], companions[q]]
         for start in range(min(starts_each, near)):
             # A partial shuffle draws the starts without repetition.
-            other = start + _below(random, near - start)
+            other = start + random_below(random, near - start)
             order[start], order[other] = order[other], order[start]
             support, value = _grow_star(
                 matrix, local, companions, near, centre, order[start], max_support, chosen, slope
@@ -203,14 +204,3 @@ def spread_sets(matrix: FloatArray, set_size: int) -> tuple[Members, FloatArray]
             newest = int(np.argmin(shared))
         sets[first].sort()
     return sets, inside
-
-
-@compiled_fast
-def _below(random: NDArray[np.uint64], bound: int) -> int:
-    """Draw a number in 0..bound-1 with a xorshift generator whose state is ``random``."""
-    x = random[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    random[0] = x
-    return int((x >> np.uint64(11)) % np.uint64(bound))

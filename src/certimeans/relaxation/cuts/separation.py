@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certimeans._typing import FloatArray
+from certimeans.randomness import random_state
 from certimeans.relaxation.cuts import kernels
 from certimeans.relaxation.cuts.pool import MAX_SUPPORT, Cuts
 from certimeans.relaxation.model import Relaxation
@@ -45,7 +46,7 @@ class Separator:
     def __init__(self, settings: SeparationSettings, seed: int) -> None:
         self.settings = settings
         self._rng = np.random.default_rng(seed)
-        self._star_state = self._rng.integers(1, 2**63, size=1, dtype=np.uint64)
+        self._star_state = random_state(seed)
 
     def find(self, matrix: FloatArray, relaxation: Relaxation) -> Cuts:
         """Return new cuts, with multiplier 0, that ``matrix`` (a Y) violates."""

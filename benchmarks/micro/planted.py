@@ -1,0 +1,118 @@
+"""Dense cannot-link graphs with a planted clustering, and many points: ``python -m benchmarks.micro.planted``.
+
+Cannot-links are drawn between points whose *noisy* labels differ: the class of a point, or another one for every
+tenth point. The clustering of the noisy labels is feasible, so the search must never be worse; and its seeds should
+agree. Writes ``planted.md`` to the results folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from certimeans._typing import FloatArray, IntArray
+from certimeans.deadline import Deadline
+from certimeans.heuristics.search import SearchSettings, search_clustering
+from certimeans.presolve.reduce import presolve
+from certimeans.problem.clustering import Clustering
+from certimeans.problem.instance import Instance
+
+RESULTS = Path(__file__).parents[1] / "results"
+SEEDS = (0, 1, 2)
+CANNOT_LINKS_PER_POINT = (1, 2, 3, 4, 6, 8)
+NOISE = 0.1
+SECONDS_FOR_COLOURING = 2.0
+
+
+def blob_like(
+    random: np.random.Generator, size: int = 300, k: int = 5, dimension: int = 2
+) -> tuple[FloatArray, IntArray]:
+    """Round blobs of equal size, some of which overlap."""
+    classes = np.arange(size) % k
+    return 3 * random.normal(size=(k, dimension))[classes] + random.normal(size=(size, dimension)), classes
+
+
+def glass_like(random: np.random.Generator) -> tuple[FloatArray, IntArray]:
+    """Six classes of very different size with heavy tails, as in the Glass data: 214 points, 9 features."""
+    classes = np.repeat(np.arange(6), [70, 76, 17, 13, 9, 29])
+    centres = 1.2 * random.normal(size=(6, 9))
+    return centres[classes] + 0.6 * random.standard_t(3, size=(len(classes), 9)), classes
+
+
+def plant(
+    points: FloatArray, classes: IntArray, n_links: int, random: np.random.Generator
+) -> tuple[Instance, IntArray]:
+    """Draw cannot-links from noisy labels; return the instance and these labels."""
+    size, k = len(classes), int(classes.max()) + 1
+    noisy = np.where(random.random(size) < NOISE, random.integers(0, k, size=size), classes)
+    pairs = random.integers(0, size, size=(4 * n_links, 2))
+    pairs = np.unique(np.sort(pairs[noisy[pairs[:, 0]] != noisy[pairs[:, 1]]], axis=1), axis=0)
+    links = random.permutation(pairs)[:n_links]
+    return Instance.create(points, k, cannot_link=links), noisy
+
+
+def measure(name: str, instance: Instance, planted: IntArray, settings: SearchSettings) -> str:
+    """Search with every seed; one line of the table."""
+    presolved = presolve(instance, Deadline(SECONDS_FOR_COLOURING))
+    groups = presolved.super_points
+    costs, seconds = [], []
+    for seed in SEEDS:
+        begin = time.perf_counter()
+        labels = search_clustering(groups, colouring=presolved.colouring, seed=seed, settings=settings)
+        seconds.append(time.perf_counter() - begin)
+        if labels is None:
+            costs.append(np.inf)
+            continue
+        found = Clustering.from_labels(instance, groups.expand_labels(labels))
+        if not found.satisfies(instance):
+            raise AssertionError(f"{name}: {found.violations(instance)}")
+        costs.append(found.cost)
+    planted_cost = Clustering.from_labels(instance, planted).cost
+    spread = 100 * (max(costs) / min(costs) - 1)
+    coloured = "no" if presolved.colouring is None else "yes"
+    line = (
+        f"| {name} | {groups.size} | {len(groups.graph.edges)} | {coloured} | "
+        f"{100 * (max(costs) / planted_cost - 1):+.2f}% | {spread:.3f}% | {max(seconds):.2f} |"
+    )
+    print(line, flush=True)
+    return line
+
+
+def main() -> None:
+    """Measure both kinds of data at every density, then many points."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    settings = SearchSettings()
+    lines = [
+        "# Planted clusterings",
+        "",
+        f"Seeds {', '.join(map(str, SEEDS))}, default budget, one thread; noise {NOISE:.0%}.",
+        f"*coloured*: an exact colouring was found within {SECONDS_FOR_COLOURING:g} s.",
+        "*to planted*: cost of the worst seed against the planted clustering; above 0 would be a failure.",
+        "",
+        "| data, cannot-links a point | super-points | links | coloured | to planted | seeds differ | worst time (s) |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    with threadpool_limits(1):
+        measure("compiles", *plant(*blob_like(np.random.default_rng(0), 60), 120, np.random.default_rng(0)), settings)
+        for name, draw in (("glass-like", glass_like), ("blobs", blob_like)):
+            for density in CANNOT_LINKS_PER_POINT:
+                random = np.random.default_rng([density, 7])
+                points, classes = draw(random)
+                lines.append(
+                    measure(f"{name}, {density}", *plant(points, classes, density * len(points), random), settings)
+                )
+        random = np.random.default_rng(8)
+        points, classes = blob_like(random, 50_000, 10, 10)
+        lines.append(measure("50,000 points, d = 10, k = 10; 0.2", *plant(points, classes, 10_000, random), settings))
+    options.out.mkdir(exist_ok=True)
+    (options.out / "planted.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

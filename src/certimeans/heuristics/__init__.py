@@ -1,0 +1,1 @@
+"""Upper bounds: good clusterings, found fast, that keep every constraint."""

@@ -1,0 +1,199 @@
+"""The upper bound: search for a good clustering of super-points that keeps every cannot-link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from certimeans._typing import IntArray
+from certimeans.deadline import Deadline
+from certimeans.errors import InputError
+from certimeans.heuristics.local_search import begin_descent
+from certimeans.heuristics.memetic import MENDING_STEPS, Guide, add_member, best_slot, evolve, make_population
+from certimeans.heuristics.moves import make_workspace
+from certimeans.heuristics.penalty import mend
+from certimeans.heuristics.starts import fill_empty_clusters, smallest_last_order
+from certimeans.heuristics.state import make_clusters, make_space, set_labels
+from certimeans.presolve.contract import SuperPoints
+from certimeans.randomness import RandomState, random_state
+
+# Compiled code runs for about this many evaluations (a few milliseconds) before the deadline is looked at.
+_EVALUATIONS_PER_CALL = 100_000
+
+_EXTENSION, _MOST_EXTENSION = 3, 15  # of the number of searches, on dense graphs
+_DENSE = 1.5  # cannot-links for each super-point
+_WALK_STEPS = 300
+_LONGEST_WALK = 20_000_000  # evaluations
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How much to search.
+
+    Attributes
+    ----------
+    n_searches
+        Number of descents to a local optimum. On a dense cannot-link graph, where seeds would differ otherwise, three
+        times as many are made, and more while improvements keep coming: three times as many as at the last one, at
+        most 15 times ``n_searches``.
+    population
+        Number of local optima that survive a selection; twice as many live before it.
+    max_visits
+        Most visits of super-points in all descents together: what ends the search of many points.
+    """
+
+    n_searches: int = 300
+    population: int = 15
+    max_visits: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_searches", 1), ("population", 2), ("max_visits", 1)):
+            value = getattr(self, name)
+            if value < least:
+                raise InputError(f"{name} must be at least {least}; got {value}")
+
+
+def search_clustering(
+    super_points: SuperPoints,
+    *,
+    colouring: IntArray | None = None,
+    start: IntArray | None = None,
+    seed: int | Sequence[int] = 0,
+    deadline: Deadline | None = None,
+    settings: SearchSettings | None = None,
+    on_improvement: Callable[[IntArray], None] | None = None,
+) -> IntArray | None:
+    """Search for a clustering of low cost: Kempe search inside a memetic loop.
+
+    Parameters
+    ----------
+    colouring
+        Colours that keep the cannot-links, at most k of them, if known: the last resort among the starts.
+    start
+        A clustering of the super-points to begin with; if it breaks cannot-links it is mended where possible.
+    seed
+        Equal seeds give equal results, unless the deadline cuts the search short.
+    deadline
+        When to end, whatever was found by then.
+    on_improvement
+        Called with the labels of each new best clustering.
+
+    Returns
+    -------
+    IntArray or None
+        Labels of the super-points: k non-empty clusters, no cannot-link broken. ``None`` if none was found, which
+        proves nothing.
+    """
+    settings = settings or SearchSettings()
+    deadline = deadline or Deadline()
+    if super_points.size < super_points.n_clusters:
+        return None
+    search = _Search(super_points, colouring, settings, seed)
+    if start is not None:
+        search.begin_with(start)
+    while not (search.is_over() or deadline.passed()):
+        if search.advance() and on_improvement is not None:
+            on_improvement(search.best_labels())
+    search.end_descent()
+    return search.best_labels() if np.isfinite(search.best_cost()) else _fill(colouring, super_points, search.random)
+
+
+class _Search:
+    """The memetic loop over one problem, advanced a few milliseconds at a time."""
+
+    def __init__(
+        self,
+        super_points: SuperPoints,
+        colouring: IntArray | None,
+        settings: SearchSettings,
+        seed: int | Sequence[int],
+    ) -> None:
+        self.settings = settings
+        self.space = make_space(super_points)
+        self.random = random_state(seed)
+        self.guide = _make_guide(super_points, colouring, settings)
+        self.population = make_population(self.space, 2 * settings.population)
+        self.clusters = make_clusters(self.space)
+        self.work = make_workspace(self.space)
+        self.visits = 0
+        self.budget = settings.n_searches * (_EXTENSION if self.guide.walk_steps > 0 else 1)
+        self.known_cost = np.inf
+        width = 1 if self.space.by_gram else max(1, self.space.rows.shape[1])
+        self.visits_per_call = max(1, _EVALUATIONS_PER_CALL // (super_points.n_clusters * width))
+
+    def begin_with(self, labels: IntArray) -> None:
+        """Let the first descent start from given labels."""
+        size, k = len(self.space.weights), self.space.n_clusters
+        labels = np.array(labels, dtype=np.int64)
+        if labels.shape != (size,) or labels.min() < 0 or labels.max() >= k:
+            raise InputError(f"start must hold a cluster in 0..{k - 1} for each of the {size} super-points")
+        fill_empty_clusters(labels, k, self.random)
+        set_labels(self.space, self.clusters, labels)
+        if mend(self.space, self.clusters, self.work, self.guide.price, MENDING_STEPS, self.random):
+            begin_descent(self.work, self.random)
+            self.population.busy[0] = 1
+
+    def is_over(self) -> bool:
+        """Whether the budget is used up."""
+        return bool(self.population.born[0] >= self.budget or self.visits >= self.settings.max_visits)
+
+    def advance(self) -> bool:
+        """Search on for some milliseconds; say whether a better clustering was found."""
+        self.visits += evolve(
+            self.space,
+            self.guide,
+            self.population,
+            self.clusters,
+            self.work,
+            self.random,
+            self.budget,
+            self.visits_per_call,
+        )
+        improved = self.best_cost() < self.known_cost * (1.0 - 1e-9)
+        if improved:
+            self.known_cost = self.best_cost()
+        if improved and self.guide.walk_steps > 0:
+            wanted = min(_EXTENSION * int(self.population.born[0]), _MOST_EXTENSION * self.settings.n_searches)
+            self.budget = max(self.budget, wanted)
+        return improved
+
+    def end_descent(self) -> None:
+        """Count an unfinished descent's clustering as found: it keeps every constraint at any time."""
+        if self.population.busy[0]:
+            add_member(self.space, self.population, self.clusters)
+
+    def best_cost(self) -> float:
+        """Cost of the best clustering found; infinite if there is none."""
+        slot = best_slot(self.population)
+        return float(self.population.cost[slot]) if slot >= 0 else np.inf
+
+    def best_labels(self) -> IntArray:
+        """Labels of the best clustering found."""
+        labels: IntArray = self.population.labels[best_slot(self.population)].copy()
+        return labels
+
+
+def _make_guide(super_points: SuperPoints, colouring: IntArray | None, settings: SearchSettings) -> Guide:
+    size, k = super_points.size, super_points.n_clusters
+    order, degeneracy = smallest_last_order(super_points.graph)
+    # Below, assigning in order never fails and Kempe chains stay short; nothing else is needed.
+    is_dense = degeneracy >= k or len(super_points.graph.edges) > _DENSE * size
+    return Guide(
+        order,
+        np.empty(0, dtype=np.int64) if colouring is None else np.ascontiguousarray(colouring, dtype=np.int64),
+        share_mended=0.5 if is_dense else 0.0,
+        price=0.05 / size,
+        walk_steps=min(_WALK_STEPS, _LONGEST_WALK // (size * k)) if is_dense else 0,
+        n_fresh=settings.population,
+    )
+
+
+def _fill(colouring: IntArray | None, super_points: SuperPoints, random: RandomState) -> IntArray | None:
+    """Make a clustering of a colouring, if there is one."""
+    if colouring is None:
+        return None
+    labels = np.array(colouring, dtype=np.int64)
+    fill_empty_clusters(labels, super_points.n_clusters, random)
+    return labels

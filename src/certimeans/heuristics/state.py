@@ -1,0 +1,208 @@
+"""What the local search keeps up to date: clusters whose sums, weights and conflicts follow every move.
+
+Letters in formulas: w_i and m_i are the weight and the mean of super-point i; W_c, p_c and p_c / W_c are the weight,
+the weighted vector sum and the centre of cluster c.
+
+Two representations share all code. Through the *Gram matrix* of the means, the search never sees the dimension of the
+data: a row of ``sums`` holds the inner products of p_c with every mean, and a move costs O(s). Through *coordinates*,
+a row of ``sums`` is p_c itself, a move costs O(d) and distances keep their digits even beside far outliers. In both,
+moving a super-point adds and subtracts its row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from certimeans._compiled import compiled_without_allocation
+from certimeans._typing import FloatArray, IntArray
+from certimeans.presolve.contract import SuperPoints
+
+_LARGEST_GRAM = 2_500  # super-points: 50 MB
+_LARGEST_CHEAP_DIMENSION = 8  # up to here coordinates are as fast as one look-up
+
+
+class Space(NamedTuple):
+    """The problem, as compiled code reads it; nothing in it changes.
+
+    Attributes
+    ----------
+    rows
+        Inner products of the means if ``by_gram``, else their coordinates; one row a super-point.
+    squares
+        Squared length of each mean.
+    start, neighbours
+        Compressed lists of cannot-linked super-points.
+    """
+
+    rows: FloatArray
+    by_gram: bool
+    squares: FloatArray
+    weights: FloatArray
+    start: IntArray
+    neighbours: IntArray
+    n_clusters: int
+
+
+class Clusters(NamedTuple):
+    """A clustering and all that makes its moves cheap to evaluate.
+
+    Attributes
+    ----------
+    labels
+        Cluster of each super-point.
+    sums
+        One row a cluster: the weighted sum of its members' rows.
+    square
+        Squared length of p_c; kept only with the Gram matrix.
+    weight, members
+        Total weight and number of members of each cluster.
+    conflicts
+        How many super-points of each cluster (column) cannot link with each super-point (row).
+    """
+
+    labels: IntArray
+    sums: FloatArray
+    square: FloatArray
+    weight: FloatArray
+    members: IntArray
+    conflicts: IntArray
+
+
+def make_space(super_points: SuperPoints, *, by_gram: bool | None = None) -> Space:
+    """Choose a representation (unless told which) and lay out the problem for compiled code."""
+    size, dimension = super_points.vectors.shape
+    if by_gram is None:
+        by_gram = size <= _LARGEST_GRAM and dimension > _LARGEST_CHEAP_DIMENSION
+    weights = np.ascontiguousarray(super_points.weights)
+    if by_gram:
+        rows = super_points.gram / np.outer(weights, weights)
+        squares = rows.diagonal().copy()
+    else:
+        rows = np.ascontiguousarray(super_points.vectors / weights[:, None])
+        squares = (rows**2).sum(axis=1)
+    start, neighbours = super_points.graph.adjacency
+    return Space(rows, by_gram, squares, weights, start, neighbours, super_points.n_clusters)
+
+
+def make_clusters(space: Space) -> Clusters:
+    """Allocate a clustering without content; :func:`set_labels` fills it."""
+    size, width = space.rows.shape
+    k = space.n_clusters
+    return Clusters(
+        np.zeros(size, dtype=np.int64),
+        np.zeros((k, width)),
+        np.zeros(k),
+        np.zeros(k),
+        np.zeros(k, dtype=np.int64),
+        np.zeros((size, k), dtype=np.int64),
+    )
+
+
+@compiled_without_allocation
+def set_labels(space: Space, clusters: Clusters, labels: IntArray) -> None:
+    """Recompute everything from labels; they may break cannot-links, but must leave no cluster empty."""
+    clusters.sums[:] = 0.0
+    clusters.weight[:] = 0.0
+    clusters.members[:] = 0
+    clusters.conflicts[:] = 0
+    for i in range(len(labels)):
+        c = labels[i]
+        clusters.labels[i] = c
+        w = space.weights[i]
+        clusters.weight[c] += w
+        clusters.members[c] += 1
+        for t in range(space.rows.shape[1]):
+            clusters.sums[c, t] += w * space.rows[i, t]
+        for position in range(space.start[i], space.start[i + 1]):
+            clusters.conflicts[space.neighbours[position], c] += 1
+    if space.by_gram:
+        clusters.square[:] = 0.0
+        for i in range(len(labels)):
+            clusters.square[labels[i]] += space.weights[i] * clusters.sums[labels[i], i]
+
+
+@compiled_without_allocation
+def move_point(space: Space, clusters: Clusters, i: int, b: int) -> None:
+    """Move super-point i to cluster b, whether or not that keeps the cannot-links."""
+    a = clusters.labels[i]
+    w = space.weights[i]
+    if space.by_gram:
+        own = w * w * space.squares[i]
+        clusters.square[a] += own - 2.0 * w * clusters.sums[a, i]
+        clusters.square[b] += own + 2.0 * w * clusters.sums[b, i]
+    for t in range(space.rows.shape[1]):
+        share = w * space.rows[i, t]
+        clusters.sums[a, t] -= share
+        clusters.sums[b, t] += share
+    clusters.weight[a] -= w
+    clusters.weight[b] += w
+    clusters.members[a] -= 1
+    clusters.members[b] += 1
+    clusters.labels[i] = b
+    for position in range(space.start[i], space.start[i + 1]):
+        other = space.neighbours[position]
+        clusters.conflicts[other, a] -= 1
+        clusters.conflicts[other, b] += 1
+
+
+@compiled_without_allocation
+def distance_to_centre(space: Space, clusters: Clusters, i: int, c: int) -> float:
+    """Squared distance of the mean of super-point i to the centre of cluster c."""
+    share = 1.0 / clusters.weight[c]
+    if space.by_gram:
+        return float(space.squares[i] - share * (2.0 * clusters.sums[c, i] - share * clusters.square[c]))
+    total = 0.0
+    for t in range(space.rows.shape[1]):
+        difference = space.rows[i, t] - share * clusters.sums[c, t]
+        total += difference * difference
+    return total
+
+
+@compiled_without_allocation
+def distance_between(space: Space, i: int, j: int) -> float:
+    """Squared distance of the means of two super-points."""
+    if space.by_gram:
+        return float(space.squares[i] + space.squares[j] - 2.0 * space.rows[i, j])
+    total = 0.0
+    for t in range(space.rows.shape[1]):
+        difference = space.rows[i, t] - space.rows[j, t]
+        total += difference * difference
+    return total
+
+
+@compiled_without_allocation
+def scatter(space: Space, clusters: Clusters) -> float:
+    """Cost of the clustering, without the constant scatter inside super-points."""
+    total = 0.0
+    for i in range(len(space.weights)):
+        total += space.weights[i] * distance_to_centre(space, clusters, i, clusters.labels[i])
+    return total
+
+
+@compiled_without_allocation
+def count_violations(clusters: Clusters) -> int:
+    """Count the cannot-links that are broken."""
+    twice = 0
+    for i in range(len(clusters.labels)):
+        twice += clusters.conflicts[i, clusters.labels[i]]
+    return twice // 2
+
+
+@compiled_without_allocation
+def removal_gain(space: Space, clusters: Clusters, i: int) -> float:
+    """Decrease of cost when i leaves its cluster, which must have other members."""
+    a = clusters.labels[i]
+    w = space.weights[i]
+    rest = clusters.weight[a] - w
+    if rest <= 0.0:  # the others weigh nothing beside i, to double precision: leave such a cluster alone
+        return -np.inf
+    return float(w * clusters.weight[a] / rest * distance_to_centre(space, clusters, i, a))
+
+
+@compiled_without_allocation
+def insertion_cost(space: Space, clusters: Clusters, i: int, b: int) -> float:
+    """Increase of cost when i enters cluster b."""
+    w = space.weights[i]
+    return float(w * clusters.weight[b] / (clusters.weight[b] + w) * distance_to_centre(space, clusters, i, b))

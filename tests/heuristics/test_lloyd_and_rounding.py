@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+
+from certimeans._typing import FloatArray, IntArray
+from certimeans.deadline import Deadline
+from certimeans.heuristics.lloyd import centroids, constrained_lloyd
+from certimeans.heuristics.rounding import approximate_centres, round_relaxation
+from certimeans.heuristics.search import search_clustering
+from certimeans.presolve.contract import SuperPoints
+from certimeans.presolve.reduce import presolve
+from certimeans.problem.clustering import by_first_appearance
+from certimeans.problem.instance import Instance
+
+
+def blobs() -> SuperPoints:
+    """Three blobs with must-links inside and cannot-links between them."""
+    random = np.random.default_rng(0)
+    points = np.vstack([random.normal(centre, 0.6, size=(12, 2)) for centre in ((0, 0), (4, 0), (0, 4))])
+    instance = Instance.create(
+        points, 3, must_link=[(0, 1), (1, 2), (13, 14)], cannot_link=[(0, 12), (12, 24), (5, 30)]
+    )
+    return presolve(instance).super_points
+
+
+def relaxation_of(super_points: SuperPoints, labels: IntArray) -> FloatArray:
+    """Build the matrix Y of a clustering."""
+    roots = np.sqrt(super_points.weights)
+    matrix = np.zeros((super_points.size, super_points.size))
+    for c in range(super_points.n_clusters):
+        member = np.where(labels == c, roots, 0.0)
+        matrix += np.outer(member, member) / (member @ member)
+    return matrix
+
+
+def test_lloyd_ends_at_a_fixed_point() -> None:
+    """Another run from its own centres changes nothing, and every cannot-link holds."""
+    groups = blobs()
+    labels = constrained_lloyd(groups, np.array([[0.0, 0.0], [0.1, 0.0], [0.0, 0.1]]))
+    assert labels is not None
+    edges = groups.graph.edges
+    assert (labels[edges[:, 0]] != labels[edges[:, 1]]).all()
+    again = constrained_lloyd(groups, centroids(groups, labels))
+    np.testing.assert_array_equal(again, labels)
+
+
+def test_lloyd_keeps_its_deadline_with_a_clustering_in_hand() -> None:
+    """One assignment is made by dynamic programming, then it stops."""
+    assert constrained_lloyd(blobs(), np.eye(3, 2), deadline=Deadline(0.0)) is not None
+
+
+def test_a_tight_relaxation_gives_its_clustering_back() -> None:
+    """The matrix of a clustering has exact centres, and rounding returns that clustering; noise does not matter."""
+    groups = blobs()
+    labels = search_clustering(groups)
+    assert labels is not None
+    matrix = relaxation_of(groups, labels)
+    np.testing.assert_allclose(approximate_centres(groups, matrix), centroids(groups, labels)[labels], atol=1e-12)
+    noise = np.random.default_rng(1).normal(scale=0.01, size=matrix.shape)
+    for relaxation in (matrix, matrix + noise + noise.T):
+        rounded = round_relaxation(groups, relaxation)
+        assert rounded is not None
+        np.testing.assert_array_equal(by_first_appearance(rounded), by_first_appearance(labels))
