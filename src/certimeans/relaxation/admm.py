@@ -25,6 +25,9 @@ from certimeans.relaxation.polyhedral import PolyhedralProjector
 from certimeans.relaxation.safe_bound import SafeBound, safe_lower_bound
 from certimeans.relaxation.spectral import SpectralProjector
 
+_LARGEST_BALANCING = 1.4
+_TINY = 1e-30
+
 
 @dataclass(frozen=True)
 class AdmmSettings:
@@ -36,6 +39,9 @@ class AdmmSettings:
         Weight of the distance between the two iterates, in units of the scatter: its first value, its factor each time
         cuts are replaced, and its smallest value. A large penalty converges fast to the plain relaxation; a small one
         gets the last digits out of many cuts.
+    balance_every, balance
+        While there are no cuts, the penalty moves every so many iterations towards where the primal residual is
+        ``balance`` times the dual one.
     over_relaxation
         Between 1 (none) and 2.
     sweeps
@@ -45,11 +51,13 @@ class AdmmSettings:
     penalty: float = 0.4
     penalty_decay: float = 0.8
     final_penalty: float = 0.04
+    balance_every: int = 10
+    balance: float = 2.5
     over_relaxation: float = 1.6
     sweeps: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("penalty", "penalty_decay", "final_penalty"):
+        for name in ("penalty", "penalty_decay", "final_penalty", "balance_every", "balance"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"AdmmSettings.{name} must be positive; got {getattr(self, name)}")
         if not 1 <= self.over_relaxation < 2:
@@ -106,6 +114,8 @@ class Admm:
         between = time.perf_counter()
         self._update_polyhedral_and_dual()
         self.iterations += 1
+        if len(self.cuts) == 0 and self.iterations % self.settings.balance_every == 0:
+            self._balance_penalty()
         self.spectral_seconds += between - began
         self.polyhedral_seconds += time.perf_counter() - between
 
@@ -125,6 +135,10 @@ class Admm:
         )
         self.dual_residual = self.penalty * change
 
+    def _balance_penalty(self) -> None:
+        ratio = self.primal_residual / max(self.settings.balance * self.dual_residual, _TINY)
+        self.penalty *= min(max(np.sqrt(ratio), 1 / _LARGEST_BALANCING), _LARGEST_BALANCING)
+
     def current_cuts(self) -> Cuts:
         """Return the cuts with their present multipliers."""
         return self.cuts.with_multipliers(self.multipliers / self.rows.norms)
@@ -134,7 +148,8 @@ class Admm:
         self.cuts = cuts
         self.rows = CutRows.build(cuts, self.relaxation)
         self.multipliers = cuts.multipliers * self.rows.norms
-        self.penalty = max(self.settings.final_penalty, self.penalty * self.settings.penalty_decay)
+        penalty = min(self.penalty, self.settings.penalty)
+        self.penalty = max(self.settings.final_penalty, penalty * self.settings.penalty_decay)
 
     def spectral_matrix(self) -> FloatArray:
         """Return Y, whose violated cuts are worth adding."""
