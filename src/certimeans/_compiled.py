@@ -41,13 +41,15 @@ def inlined(function: Function) -> Function:
 
 
 def drop_stale_code(package: Path) -> None:
-    """Delete stored machine code that is older than any source of the package.
+    """Delete stored machine code that is older than any source with compiled functions.
 
     numba looks at a function's own file only, so after an edit of a function, its callers in other files would go on
     with the old one.
     """
-    newest = max(path.stat().st_mtime for path in package.rglob("*.py"))
-    for path in package.rglob("__pycache__/*.nb[ci]"):
+    stored = list(package.rglob("__pycache__/*.nb[ci]"))  # named MODULE.FUNCTION-...
+    sources = {path.parent.parent / f"{path.name.split('.')[0]}.py" for path in stored}
+    newest = max((source.stat().st_mtime for source in sources if source.exists()), default=0.0)
+    for path in stored:
         try:
             if path.stat().st_mtime < newest:
                 path.unlink()

@@ -156,7 +156,7 @@ def test_a_child_starts_with_the_bound_of_its_parent(seed: int) -> None:
     for group_of, extra in ((np.arange(size), [[i, j]]), (groups, None), (groups, [[h, g]])):
         extra_links = None if extra is None else np.array(extra)
         child = Relaxation.from_super_points(parent.merge(group_of, extra_links))
-        inherited = inherit(outcome.proof, relaxation, child, group_of)
+        inherited = inherit(outcome.proof, parent.weights, child, group_of)
         bound = Admm(child, inherited, AdmmSettings()).safe_bound().safe_lower_bound
         assert bound >= outcome.safe_lower_bound - 1e-10
         resumed = bound_by_cutting_planes(child, np.inf, start=inherited, settings=QUICK)

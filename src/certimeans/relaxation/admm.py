@@ -39,6 +39,8 @@ class AdmmSettings:
         Weight of the distance between the two iterates, in units of the scatter: its first value, its factor each time
         cuts are replaced, and its smallest value. A large penalty converges fast to the plain relaxation; a small one
         gets the last digits out of many cuts.
+    warm_penalty
+        Its first value for a start with cuts.
     balance_every, balance
         While there are no cuts, the penalty moves every so many iterations towards where the primal residual is
         ``balance`` times the dual one.
@@ -51,13 +53,14 @@ class AdmmSettings:
     penalty: float = 0.4
     penalty_decay: float = 0.8
     final_penalty: float = 0.04
+    warm_penalty: float = 0.1
     balance_every: int = 10
     balance: float = 2.5
     over_relaxation: float = 1.6
     sweeps: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("penalty", "penalty_decay", "final_penalty", "balance_every", "balance"):
+        for name in ("penalty", "penalty_decay", "final_penalty", "warm_penalty", "balance_every", "balance"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"AdmmSettings.{name} must be positive; got {getattr(self, name)}")
         if not 1 <= self.over_relaxation < 2:
@@ -94,7 +97,7 @@ class Admm:
         self.rows = CutRows.build(self.cuts, relaxation)
         self.multipliers = self.cuts.multipliers * self.rows.norms
         self.iterations = 0
-        self.penalty = settings.penalty
+        self.penalty = settings.penalty if len(start.cuts) == 0 else settings.warm_penalty
         self.primal_residual = self.dual_residual = np.inf
         self.spectral_seconds = self.polyhedral_seconds = 0.0
         self._spectral_projector = SpectralProjector(relaxation.direction, relaxation.n_clusters - 1, seed)

@@ -17,12 +17,13 @@ from certimeans.relaxation.admm import Iterate
 from certimeans.relaxation.model import Relaxation
 
 
-def inherit(iterate: Iterate, parent: Relaxation, child: Relaxation, group_of: IntArray) -> Iterate:
-    """Carry an iterate of ``parent`` to ``child``, whose super-point ``group_of[i]`` contains the parent's i."""
+def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, group_of: IntArray) -> Iterate:
+    """Carry a parent's iterate to a child, whose super-point ``group_of[i]`` contains the parent's i."""
     primal, dual, cuts = iterate.primal, iterate.dual, iterate.cuts
-    if child.size < parent.size:
-        shares = parent.root_weights / child.root_weights[group_of]
-        expansion = csr_array((shares, (np.arange(parent.size), group_of)), shape=(parent.size, child.size))
+    size = len(parent_weights)
+    if child.size < size:
+        shares = np.sqrt(parent_weights) / child.root_weights[group_of]
+        expansion = csr_array((shares, (np.arange(size), group_of)), shape=(size, child.size))
         primal, dual = (_compress(matrix, expansion) for matrix in (primal, dual))
         cuts = cuts.merged(group_of)
     return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts)

@@ -15,53 +15,63 @@ NEGLIGIBLE = 0.03
 
 
 @compiled_fast
-def violated_triangles(matrix: FloatArray, rows: IntArray, threshold: float, limit: int) -> tuple[Members, FloatArray]:
+def violated_triangles(
+    matrix: FloatArray, order: IntArray, rows: IntArray, threshold: float, limit: int
+) -> tuple[Members, FloatArray]:
     """Find the triangles Z_ij + Z_ih - Z_ii - Z_jh > threshold with the largest violations.
 
     Only j and h with Z_ij and Z_ih above the given threshold are looked at: otherwise a pair cut is violated too.
-    Returns about ``limit`` of them as rows (i, j, h). For each i, candidates are sorted by Z_ij in decreasing order,
-    so the search can stop as soon as Z_ij + Z_ih cannot exceed Z_ii any more. When the buffer is full, the weaker part
-    of it is dropped and the threshold rises to what is left; visiting ``rows`` in random order makes it rise early.
+    Returns at least ``limit`` of them, if there are so many, as rows (i, j, h). ``order[i]`` lists all super-points by
+    decreasing Z_ij, so the search can stop as soon as Z_ij + Z_ih cannot exceed Z_ii any more. When the buffer is full,
+    the weaker part of it is dropped and the threshold rises to what is left; visiting ``rows`` in random order makes it
+    rise early.
     """
     size = matrix.shape[0]
     capacity = 4 * limit + 16
     triangles = np.empty((capacity, 3), dtype=np.int32)
     violation = np.empty(capacity, dtype=np.float64)
-    candidates = np.empty(size, dtype=np.int64)
-    values = np.empty(size, dtype=np.float64)
     count = 0
     negligible = threshold
     for i in rows:
-        near = 0
-        for j in range(size):
-            if j != i and matrix[i, j] > negligible:
-                candidates[near] = j
-                values[near] = matrix[i, j]
-                near += 1
-        order = np.argsort(-values[:near])
-        for p in range(near):
-            first = values[order[p]]
-            need = matrix[i, i] + threshold
-            if 2 * first <= need:
+        for p in range(size):
+            j = order[i, p]
+            first = matrix[i, j]
+            if first <= negligible or 2 * first <= matrix[i, i] + threshold:
                 break
-            j = candidates[order[p]]
-            for q in range(p + 1, near):
-                second = values[order[q]]
-                if first + second <= need:
+            if j == i:
+                continue
+            for q in range(p + 1, size):
+                h = order[i, q]
+                second = matrix[i, h]
+                if second <= negligible or first + second <= matrix[i, i] + threshold:
                     break
-                h = candidates[order[q]]
                 excess = first + second - matrix[i, i] - matrix[j, h]
-                if excess > threshold:
+                if h != i and excess > threshold:
                     triangles[count, 0] = i
                     triangles[count, 1] = j
                     triangles[count, 2] = h
                     violation[count] = excess
                     count += 1
                     if count == capacity:
-                        threshold = np.partition(violation, capacity - limit)[capacity - limit]
-                        need = matrix[i, i] + threshold
+                        threshold = _threshold_for(violation, threshold, limit)
                         count = _drop_below(triangles, violation, threshold)
     return triangles[:count], violation[:count]
+
+
+@compiled_fast
+def _threshold_for(values: FloatArray, low: float, keep: int) -> float:
+    """Find a threshold above ``low`` that at least ``keep``, and few more, of the values exceed, by bisection."""
+    high = values.max()
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        above = 0
+        for value in values:
+            above += value > middle
+        if above >= keep:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @compiled_fast
@@ -72,7 +82,7 @@ def _drop_below(triangles: Members, violation: FloatArray, threshold: float) -> 
             triangles[kept] = triangles[t]
             violation[kept] = violation[t]
             kept += 1
-    return kept
+    return min(kept, len(violation) // 2)  # equal values: make room all the same
 
 
 @compiled_fast
@@ -202,5 +212,4 @@ def spread_sets(matrix: FloatArray, set_size: int) -> tuple[Members, FloatArray]
             for earlier in range(place + 1):
                 shared[sets[first, earlier]] = np.inf
             newest = int(np.argmin(shared))
-        sets[first].sort()
     return sets, inside

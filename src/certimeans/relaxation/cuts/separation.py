@@ -71,7 +71,8 @@ class Separator:
         """Z_ij + Z_ih <= Z_ii + Z_jh: b = e_j + e_h - e_i."""
         limit = self._limit("triangles", len(shared))
         rows = self._rng.permutation(len(shared))
-        members, excess = kernels.violated_triangles(shared, rows, threshold, limit)
+        order = np.argsort(-shared, axis=1)
+        members, excess = kernels.violated_triangles(shared, order, rows, threshold, limit)
         members = members[_largest(excess, limit)]
         return Cuts.new(members, np.broadcast_to(np.array([-1, 1, 1]), members.shape))
 

@@ -1,0 +1,153 @@
+"""What a solve returns, and what it means."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from certimeans._typing import FloatArray, IntArray
+from certimeans._version import __version__
+from certimeans.problem.clustering import Clustering
+from certimeans.problem.instance import Instance
+
+
+class SolveStatus(StrEnum):
+    """Why the solver stopped, and what its answer means.
+
+    In every case ``lower_bound`` is proven: no feasible clustering costs less. Labels, if there are any, were checked
+    against every constraint, and ``objective`` is their cost, recomputed from the raw data.
+    """
+
+    OPTIMAL = "optimal"
+    """The labels are optimal within the gap: (objective - lower_bound) / objective <= gap is proven."""
+    INFEASIBLE = "infeasible"
+    """No clustering satisfies the constraints. The solver raises ``InfeasibleError`` rather than return this."""
+    TIME_LIMIT = "time_limit"
+    """Time ran out. The labels are the best found, if any; the proven gap says how good they are."""
+    NODE_LIMIT = "node_limit"
+    """As for the time limit, with the number of nodes."""
+    INTERRUPTED = "interrupted"
+    """As for the time limit: Ctrl-C, SIGTERM, or a node that no worker survived."""
+
+
+@dataclass(frozen=True, eq=False)
+class SolveResult:
+    """A clustering with a guarantee.
+
+    Attributes
+    ----------
+    status
+        Why the solver stopped; see :class:`SolveStatus`.
+    clustering
+        The best clustering found, or ``None``.
+    lower_bound
+        Proven: every feasible clustering costs at least this.
+    root_lower_bound, root_seconds
+        The same after the root node, and the time it took.
+    nodes
+        Number of nodes evaluated.
+    size
+        Number of super-points at the root.
+    cuts, rounds
+        Cuts at the end of the root node, and cutting-plane rounds over all nodes.
+    seconds
+        Wall time.
+    message
+        What the user should know besides; usually empty.
+    """
+
+    instance: Instance
+    status: SolveStatus
+    clustering: Clustering | None
+    lower_bound: float
+    root_lower_bound: float
+    root_seconds: float
+    nodes: int
+    size: int
+    cuts: int
+    rounds: int
+    seconds: float
+    seed: int
+    message: str = ""
+
+    @property
+    def labels(self) -> IntArray | None:
+        """Cluster of each point, numbered by first appearance; ``None`` without a clustering."""
+        return None if self.clustering is None else self.clustering.labels
+
+    @property
+    def centres(self) -> FloatArray | None:
+        """Centre of each cluster."""
+        return None if self.clustering is None else self.clustering.centres
+
+    @property
+    def objective(self) -> float:
+        """Cost of the clustering; infinite without one."""
+        return float("inf") if self.clustering is None else self.clustering.cost
+
+    @property
+    def gap(self) -> float:
+        """Proven relative gap, (objective - lower_bound) / objective."""
+        return relative_gap(self.objective, self.lower_bound)
+
+    @property
+    def root_gap(self) -> float:
+        """The gap that the root node's bound leaves."""
+        return relative_gap(self.objective, self.root_lower_bound)
+
+    def summary(self) -> str:
+        """Say in a few lines what was solved and what is proven."""
+        lines = [
+            f"{self.instance}",
+            f"status       {self.status}{f' ({self.message})' if self.message else ''}",
+            f"objective    {self.objective:.10g}",
+            f"lower bound  {self.lower_bound:.10g}  (proven)",
+            f"gap          {100 * self.gap:.4g} %",
+            f"nodes        {self.nodes}",
+            f"time         {self.seconds:.2f} s",
+        ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, as ``certimeans solve --json`` prints it."""
+        return {
+            "status": str(self.status),
+            "objective": _finite(self.objective),
+            "lower_bound": _finite(self.lower_bound),
+            "gap": _finite(self.gap),
+            "root_lower_bound": _finite(self.root_lower_bound),
+            "root_gap": _finite(self.root_gap),
+            "root_time": self.root_seconds,
+            "nodes": self.nodes,
+            "time": self.seconds,
+            "n": self.instance.n_points,
+            "d": self.instance.n_features,
+            "k": self.instance.n_clusters,
+            "must_links": len(self.instance.must_link),
+            "cannot_links": len(self.instance.cannot_link),
+            "size": self.size,
+            "cuts": self.cuts,
+            "rounds": self.rounds,
+            "labels": None if self.labels is None else self.labels.tolist(),
+            "seed": self.seed,
+            "version": __version__,
+        }
+
+    def to_json(self) -> str:
+        """Return the result as one JSON object."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+
+def relative_gap(upper: float, lower: float) -> float:
+    """Return (upper - lower) / upper: 0 if both are 0 or the bound has passed, infinite without a clustering."""
+    if not np.isfinite(upper):
+        return float("inf")
+    return 0.0 if upper <= lower else (upper - lower) / upper
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

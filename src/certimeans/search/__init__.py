@@ -1,0 +1,1 @@
+"""Branch and cut: from bounds and heuristics to proven optimal clusterings."""

@@ -1,0 +1,192 @@
+"""The coordinator: owns the queue, the incumbent and the proven bound; hands out nodes, best first."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from dataclasses import dataclass, replace
+
+from certimeans.deadline import Deadline
+from certimeans.heuristics.incumbent import Incumbent
+from certimeans.result import SolveStatus
+from certimeans.search.executors import Workers
+from certimeans.search.limits import Limits, Progress, reason_to_stop
+from certimeans.search.node import Decision, NodeOutcome, NodeStatus, NodeTask
+
+_MAX_TRIES = 3
+_POLL_SECONDS = 0.2
+_GRACE_SECONDS = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class SearchOutcome:
+    """What the search ended with; bounds are in the user's units."""
+
+    status: SolveStatus
+    lower_bound: float
+    root: NodeOutcome | None
+    nodes: int
+    rounds: int
+    abandoned: int
+
+
+class Coordinator:
+    """Best-first branch and bound over any workers.
+
+    The proven bound is the least over open, running, abandoned and pruned nodes, never that of an empty queue.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        incumbent: Incumbent,
+        limits: Limits,
+        deadline: Deadline,
+        seed: int,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.workers = workers
+        self.incumbent = incumbent
+        self.limits = limits
+        self.deadline = deadline
+        self.seed = seed
+        self._on_progress = on_progress
+        self._began = time.perf_counter()
+        self._queue: list[tuple[float, int, NodeTask]] = []
+        self._running: dict[Future[NodeOutcome], NodeTask] = {}
+        self._tries: dict[int, int] = {}
+        self._created = 0
+        self._closed_bound = math.inf  # the least bound of nodes that were pruned, abandoned or left unresolved
+        self._root: NodeOutcome | None = None
+        self._nodes_done = 0
+        self._rounds = 0
+        self._cuts = 0
+        self._abandoned = 0
+
+    def run(self) -> SearchOutcome:
+        """Search until the gap is proven closed, or there is another reason to stop."""
+        self._push(parent=-1, decisions=(), inheritance=None, bound=0.0)
+        status: SolveStatus | None = None
+        while status is None and (self._queue or self._running):
+            status = self._stop_reason()
+            if status is None:
+                self._submit()
+                self._collect(_POLL_SECONDS)
+        if status is not None and self._running:
+            self._collect(_GRACE_SECONDS)  # they were told to stop and return their bounds
+        status = self._stop_reason() or status or SolveStatus.INTERRUPTED
+        return SearchOutcome(status, self._lower_bound(), self._root, self._nodes_done, self._rounds, self._abandoned)
+
+    def _push(self, parent: int, decisions: tuple[Decision, ...], inheritance: object, bound: float) -> None:
+        task = NodeTask(
+            self._created,
+            parent,
+            decisions,
+            inheritance,  # type: ignore[arg-type]
+            bound,
+            math.inf,
+            self.limits.gap,
+            self.seed,
+            None,
+        )
+        heapq.heappush(self._queue, (bound, self._created, task))
+        self._created += 1
+
+    def _submit(self) -> None:
+        while self._queue and len(self._running) < self.workers.capacity:
+            if self._node_budget_is_used_up():
+                return
+            bound, _, task = heapq.heappop(self._queue)
+            if bound >= self._pruning_cost():
+                self._closed_bound = min(self._closed_bound, bound)
+                continue
+            remaining = self.deadline.remaining()
+            task = replace(
+                task,
+                incumbent_cost=self.incumbent.cost,
+                seconds=None if math.isinf(remaining) else remaining,
+            )
+            try:
+                self._running[self.workers.submit(task)] = task
+            except BrokenExecutor:
+                self._retry(task)
+                self.workers.renew()
+
+    def _node_budget_is_used_up(self) -> bool:
+        limit = self.limits.nodes
+        return limit is not None and self._nodes_done + len(self._running) >= limit
+
+    def _collect(self, seconds: float) -> None:
+        if not self._running:
+            return
+        done, _ = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
+        broken = False
+        for future in done:
+            task = self._running.pop(future)
+            try:
+                outcome = future.result()
+            except BrokenExecutor:
+                self._retry(task)
+                broken = True
+            else:
+                self._take(task, outcome)
+        if broken:
+            for task in self._running.values():
+                self._retry(task)
+            self._running.clear()
+            self.workers.renew()
+
+    def _retry(self, task: NodeTask) -> None:
+        """Queue a node again whose worker died; after some tries its parent's bound stands."""
+        self._tries[task.number] = self._tries.get(task.number, 0) + 1
+        if self._tries[task.number] < _MAX_TRIES:
+            heapq.heappush(self._queue, (task.lower_bound, task.number, task))
+        else:
+            self._abandoned += 1
+            self._closed_bound = min(self._closed_bound, task.lower_bound)
+
+    def _take(self, task: NodeTask, outcome: NodeOutcome) -> None:
+        self._nodes_done += 1
+        self._rounds += len(outcome.rounds)
+        self._cuts = outcome.rounds[-1].n_cuts if outcome.rounds else self._cuts
+        if task.number == 0:
+            self._root = outcome
+        if outcome.labels is not None:
+            self.incumbent.offer(outcome.labels)
+        if outcome.status is NodeStatus.BRANCHED and outcome.branching_pair is not None:
+            i, j = outcome.branching_pair
+            for together in (True, False):
+                decisions = (*task.decisions, Decision(i, j, together))
+                self._push(task.number, decisions, outcome.inheritance, outcome.lower_bound)
+        elif outcome.status is not NodeStatus.INFEASIBLE:
+            self._closed_bound = min(self._closed_bound, outcome.lower_bound)
+        if self._on_progress is not None:
+            self._on_progress(self._progress())
+
+    def _pruning_cost(self) -> float:
+        return self.incumbent.cost * (1 - self.limits.gap)
+
+    def _lower_bound(self) -> float:
+        """Return the proven bound; no clustering at all costs less than the incumbent if no node is left below it."""
+        waiting = (bound for bound, _, _ in self._queue)
+        running = (task.lower_bound for task in self._running.values())
+        return min(self._closed_bound, self.incumbent.cost, *waiting, *running, math.inf)
+
+    def _progress(self) -> Progress:
+        return Progress(
+            time.perf_counter() - self._began,
+            self.incumbent.cost,
+            self._lower_bound(),
+            self._nodes_done,
+            len(self._queue),
+            len(self._running),
+            self._cuts,
+        )
+
+    def _stop_reason(self) -> SolveStatus | None:
+        limit = self.limits.seconds
+        time_is_up = limit is not None and time.perf_counter() - self._began >= limit
+        return reason_to_stop(self.limits, self._progress(), interrupted=self.deadline.passed() and not time_is_up)

@@ -1,0 +1,75 @@
+"""When to stop: statistics in, a reason out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+from certimeans.errors import InputError
+from certimeans.result import SolveStatus
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the user allows.
+
+    Attributes
+    ----------
+    gap
+        Proven relative gap at which a clustering counts as optimal.
+    seconds
+        Time limit; ``None`` for none.
+    nodes
+        Limit on evaluated nodes; ``None`` for none.
+    """
+
+    gap: float = 1e-4
+    seconds: float | None = None
+    nodes: int | None = None
+
+    def __post_init__(self) -> None:
+        if not _is_real(self.gap) or not 0 <= self.gap < 1:
+            raise InputError(f"gap must be a number from 0 to below 1; got {self.gap!r}")
+        if self.seconds is not None and not (_is_real(self.seconds) and self.seconds > 0):
+            raise InputError(f"time_limit must be a positive number of seconds, or None; got {self.seconds!r}")
+        is_count = isinstance(self.nodes, Integral) and not isinstance(self.nodes, bool)
+        if self.nodes is not None and not (is_count and self.nodes >= 1):
+            raise InputError(f"max_nodes must be a positive integer, or None; got {self.nodes!r}")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the search stands; the costs are in the user's units."""
+
+    seconds: float
+    incumbent_cost: float
+    lower_bound: float
+    nodes_done: int
+    nodes_open: int
+    nodes_running: int
+    cuts: int
+
+    @property
+    def gap(self) -> float:
+        """Proven relative gap."""
+        if self.incumbent_cost == float("inf"):
+            return float("inf")
+        missing = self.incumbent_cost - self.lower_bound
+        return 0.0 if missing <= 0 else missing / self.incumbent_cost
+
+
+def reason_to_stop(limits: Limits, progress: Progress, *, interrupted: bool) -> SolveStatus | None:
+    """Say why the search must end now, or ``None`` if it may go on."""
+    if progress.gap <= limits.gap:
+        return SolveStatus.OPTIMAL
+    if interrupted:
+        return SolveStatus.INTERRUPTED
+    if limits.seconds is not None and progress.seconds >= limits.seconds:
+        return SolveStatus.TIME_LIMIT
+    if limits.nodes is not None and progress.nodes_done >= limits.nodes:
+        return SolveStatus.NODE_LIMIT
+    return None
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

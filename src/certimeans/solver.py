@@ -1,0 +1,187 @@
+"""The whole pipeline on one screen.
+
+The module is not called ``solve``, so that ``certimeans.solve`` is the function, whatever was imported first.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from certimeans.deadline import Deadline
+from certimeans.errors import InputError, InternalError
+from certimeans.heuristics.incumbent import Incumbent
+from certimeans.presolve.reduce import presolve
+from certimeans.problem.clustering import Clustering
+from certimeans.problem.constraints import PairsLike
+from certimeans.problem.instance import Instance
+from certimeans.result import SolveResult, SolveStatus
+from certimeans.search.coordinator import Coordinator, SearchOutcome
+from certimeans.search.executors import ForeignWorkers, ProcessWorkers, SerialWorkers, Workers
+from certimeans.search.limits import Limits, Progress
+
+
+def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
+    points: ArrayLike,
+    n_clusters: int,
+    *,
+    must_link: PairsLike | None = None,
+    cannot_link: PairsLike | None = None,
+    gap: float = 1e-4,
+    time_limit: float | None = None,
+    max_nodes: int | None = None,
+    n_jobs: int = 1,
+    random_state: int = 0,
+    initial_labels: ArrayLike | None = None,
+    callback: Callable[[Progress], None] | None = None,
+    executor: Executor | None = None,
+    sample_weight: ArrayLike | None = None,
+    **kinds: Any,
+) -> SolveResult:
+    """Find a clustering of least cost that keeps every constraint, and prove it.
+
+    Parameters
+    ----------
+    points
+        One row a point.
+    n_clusters
+        The number of clusters.
+    must_link, cannot_link
+        Pairs of points, numbered from 0, that share a cluster, and that do not.
+    gap
+        Proven relative gap at which to stop.
+    time_limit, max_nodes
+        Seconds and search nodes after which to stop with the best clustering and bound so far.
+    n_jobs
+        Number of processes.
+    random_state
+        Seed; the same seed on the same machine with one process gives the same result.
+    initial_labels
+        A clustering to start from; it counts only if it keeps every constraint.
+    callback
+        Told about progress after each node.
+    executor
+        Where to evaluate nodes instead, ``n_jobs`` at a time: anything that speaks ``concurrent.futures.Executor``.
+    sample_weight
+        Positive weight of each point.
+    **kinds
+        ``diameter``, ``split`` and ``partial_labels``, see :class:`~certimeans.problem.constraints.Constraints`.
+
+    Raises
+    ------
+    InfeasibleError
+        If no clustering satisfies the constraints; it names pairs that contradict each other.
+    InputError
+        If an argument is not usable; the message names it.
+    """
+    instance = Instance.create(
+        points, n_clusters, must_link=must_link, cannot_link=cannot_link, weights=sample_weight, **kinds
+    )
+    return solve_instance(
+        instance,
+        Limits(gap, time_limit, max_nodes),
+        n_jobs=n_jobs,
+        seed=random_state,
+        initial_labels=initial_labels,
+        callback=callback,
+        executor=executor,
+    )
+
+
+def solve_instance(
+    instance: Instance,
+    limits: Limits,
+    *,
+    n_jobs: int = 1,
+    seed: int = 0,
+    initial_labels: ArrayLike | None = None,
+    callback: Callable[[Progress], None] | None = None,
+    executor: Executor | None = None,
+) -> SolveResult:
+    """Solve an instance that was built before; see :func:`solve`."""
+    began = time.perf_counter()
+    _check(n_jobs, seed)
+    deadline = Deadline(limits.seconds)
+    presolved = presolve(instance, deadline)
+    incumbent = Incumbent(instance)
+    if initial_labels is not None and Clustering.from_labels(instance, initial_labels).satisfies(instance):
+        incumbent.offer(initial_labels)
+    with _interruptible(deadline):
+        workers = _workers(instance, n_jobs, executor, deadline)
+        try:
+            outcome = Coordinator(workers, incumbent, limits, deadline, seed, callback).run()
+        finally:
+            workers.close()
+    return _checked(instance, incumbent, outcome, presolved.super_points.size, seed, time.perf_counter() - began)
+
+
+def _workers(instance: Instance, n_jobs: int, executor: Executor | None, deadline: Deadline) -> Workers:
+    if executor is not None:
+        return ForeignWorkers(instance, executor, n_jobs)
+    return SerialWorkers(instance, deadline) if n_jobs == 1 else ProcessWorkers(instance, n_jobs)
+
+
+def _checked(
+    instance: Instance, incumbent: Incumbent, outcome: SearchOutcome, size: int, seed: int, seconds: float
+) -> SolveResult:
+    """Build the result and check it against itself: better no result than a wrong one."""
+    root = outcome.root
+    clustering = incumbent.clustering
+    if clustering is not None:
+        again = Clustering.from_labels(instance, clustering.labels)
+        if not again.satisfies(instance) or again.cost != clustering.cost or outcome.lower_bound > again.cost:
+            raise InternalError("the result contradicts itself; please report this with the data")
+    elif outcome.status is SolveStatus.OPTIMAL:
+        raise InternalError("the search ended without a clustering and without a proof; please report this")
+    message = f"{outcome.abandoned} nodes given up after their workers died" if outcome.abandoned else ""
+    return SolveResult(
+        instance=instance,
+        status=outcome.status,
+        clustering=clustering,
+        lower_bound=outcome.lower_bound,
+        root_lower_bound=0.0 if root is None else min(root.lower_bound, incumbent.cost),
+        root_seconds=0.0 if root is None else root.seconds,
+        nodes=outcome.nodes,
+        size=size,
+        cuts=root.rounds[-1].n_cuts if root is not None and root.rounds else 0,
+        rounds=outcome.rounds,
+        seconds=seconds,
+        seed=seed,
+        message=message,
+    )
+
+
+def _check(n_jobs: object, seed: object) -> None:
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise InputError(f"n_jobs must be a positive integer; got {n_jobs!r}")
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
+        raise InputError(f"random_state must be a non-negative integer; got {seed!r}")
+
+
+@contextmanager
+def _interruptible(deadline: Deadline) -> Iterator[None]:
+    """Let the first Ctrl-C or SIGTERM end the search cleanly; only the main thread can listen."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def stop(number: int, _: object) -> None:
+        deadline.request_stop()
+        signal.signal(number, before[signal.Signals(number)] or signal.SIG_DFL)  # a second signal acts as ever
+
+    try:
+        for number in before:
+            signal.signal(number, stop)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)

@@ -1,0 +1,160 @@
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from certimeans import InfeasibleError, InputError, solve
+from certimeans.problem.instance import Instance
+from certimeans.result import SolveResult, SolveStatus
+from certimeans.search.limits import Progress
+from certimeans.search.units import CostUnits
+from tests.oracles.brute_force import exact_cost, optimum
+from tests.oracles.instances import SmallInstance, random_instance
+
+
+def solve_small(small: SmallInstance, **options: object) -> SolveResult:
+    return solve(
+        small.points,
+        small.k,
+        must_link=small.must_link,
+        cannot_link=small.cannot_link,
+        sample_weight=small.weights,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def hard_points(size: int = 90) -> np.ndarray:
+    """Draw points without clusters: 90 of them need about 9 nodes for k = 8, 300 more than a minute for k = 15."""
+    return np.random.default_rng(0).random((size, 3))
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_small_instances_agree_with_brute_force(block: int) -> None:
+    """500 random instances: the same status, the same cost to 1e-9, and a bound that holds."""
+    for seed in range(50 * block, 50 * block + 50):
+        small = random_instance(seed, max_points=8, weighted=seed % 2 == 0)
+        best = optimum(small.points, small.k, small.must_link, small.cannot_link, small.weights).cost
+        if best is None:
+            with pytest.raises(InfeasibleError):
+                solve_small(small)
+            continue
+        result = solve_small(small, gap=1e-6)
+        assert result.status is SolveStatus.OPTIMAL, seed
+        assert result.objective == pytest.approx(best, rel=1e-9, abs=1e-12)
+        assert result.labels is not None
+        exact = exact_cost(small.points, result.labels.tolist(), small.weights)
+        assert Fraction(result.lower_bound) <= exact * (1 + Fraction(1, 10**15)) + Fraction(1, 10**300)
+
+
+def test_a_problem_with_a_tree_is_solved_alike_by_all_executors() -> None:
+    """One process, two processes and a foreign executor prove the same optimum within the gap."""
+    points = hard_points()
+    serial = solve(points, 8)
+    assert serial.status is SolveStatus.OPTIMAL
+    assert serial.nodes > 1
+    with ThreadPoolExecutor(2) as executor:
+        others = [solve(points, 8, n_jobs=2), solve(points, 8, executor=executor, n_jobs=2)]
+    for result in others:
+        assert result.status is SolveStatus.OPTIMAL
+        assert result.objective == pytest.approx(serial.objective, rel=1e-4)
+        assert result.lower_bound <= serial.objective
+
+
+def test_the_same_seed_gives_the_same_tree() -> None:
+    """Labels, nodes and bounds repeat with one process."""
+    first, second = (solve(hard_points(), 8, random_state=5, max_nodes=7) for _ in range(2))
+    assert first.nodes == second.nodes
+    assert first.lower_bound == second.lower_bound
+    np.testing.assert_array_equal(first.labels, second.labels)
+
+
+def test_bounds_never_fall_and_stay_below_the_incumbent() -> None:
+    """Progress is told node by node with the bound that is proven at that moment."""
+    seen: list[Progress] = []
+    result = solve(hard_points(), 8, callback=seen.append)
+    bounds = [p.lower_bound for p in seen]
+    assert bounds == sorted(bounds)
+    assert all(p.lower_bound <= p.incumbent_cost for p in seen)
+    assert len(seen) == result.nodes
+
+
+def test_limits_return_the_incumbent_with_a_proven_bound() -> None:
+    """A node limit and a time limit: labels, a valid bound, the right status, and the time is kept."""
+    by_nodes = solve(hard_points(), 8, max_nodes=1)
+    assert by_nodes.status is SolveStatus.NODE_LIMIT
+    assert by_nodes.nodes == 1
+    start = time.monotonic()
+    by_time = solve(hard_points(300), 15, time_limit=1.0)
+    assert time.monotonic() - start < 2.0
+    assert by_time.status is SolveStatus.TIME_LIMIT
+    for result in (by_nodes, by_time):
+        assert result.labels is not None
+        assert 0 < result.lower_bound < result.objective
+        assert 1e-4 < result.gap < 1
+
+
+def test_ctrl_c_ends_the_search_cleanly() -> None:
+    """A SIGINT in the middle returns incumbent and bound, and the old handler is back."""
+    before = signal.getsignal(signal.SIGINT)
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    result = solve(hard_points(300), 15)
+    assert time.monotonic() - start < 4.0
+    assert result.status is SolveStatus.INTERRUPTED
+    assert result.labels is not None
+    assert 0 < result.lower_bound < result.objective
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_trivial_problems_are_solved() -> None:
+    """One cluster, as many clusters as points, equal points, a single point."""
+    points = [[0.0], [1.0], [5.0]]
+    assert solve(points, 1).objective == pytest.approx(14.0)
+    for result in (solve(points, 3), solve([[2.0, 2.0]] * 5, 2, cannot_link=[(0, 3)]), solve([[1.0]], 1)):
+        assert result.status is SolveStatus.OPTIMAL
+        assert result.objective == 0.0
+        assert result.gap == 0.0
+
+
+def test_initial_labels_are_used_only_if_they_are_feasible() -> None:
+    """Good labels are the incumbent from the start, bad ones are left alone."""
+    points = hard_points()
+    best = solve(points, 8)
+    assert solve(points, 8, max_nodes=1, initial_labels=best.labels).objective <= best.objective
+    assert solve([[0.0], [1.0], [9.0]], 2, initial_labels=[0, 0, 0]).objective == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"), [({"n_jobs": 0}, "n_jobs"), ({"random_state": -1}, "random_state"), ({"gap": 2.0}, "gap")]
+)
+def test_bad_options_are_refused_by_name(options: dict[str, object], name: str) -> None:
+    """Each is an input error."""
+    with pytest.raises(InputError, match=name):
+        solve([[0.0], [1.0]], 1, **options)  # type: ignore[arg-type]
+
+
+def test_the_result_speaks_plain_data() -> None:
+    """All the fields of the command line's JSON are there, and the summary says what is proven."""
+    result = solve([[0.0], [1.0], [9.0]], 2, must_link=[(0, 1)])
+    fields = (
+        "status objective lower_bound gap root_lower_bound root_gap root_time nodes time n d k must_links "
+        "cannot_links size cuts rounds labels seed version"
+    )
+    assert list(result.to_dict()) == fields.split()
+    assert '"status": "optimal"' in result.to_json()
+    assert "(proven)" in result.summary()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+def test_bounds_in_the_users_units_account_for_rounded_points(offset: float) -> None:
+    """Converting there loses almost nothing, and a target converted back is reached exactly when the bound is."""
+    units = CostUnits(Instance.create(np.random.default_rng(0).random((30, 3)) + offset, 2))
+    for bound in (1e-6, 0.1, 0.9):
+        user = units.to_user(bound)
+        assert bound * units.scatter * (1 - 1e-6) < user < bound * units.scatter
+        assert units.to_user(units.target(user)) >= user
