@@ -1,0 +1,1 @@
+"""For readers: progress, tables, plots."""

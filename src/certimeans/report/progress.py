@@ -1,0 +1,49 @@
+"""Progress as plain lines, for pipes and log files: columns that users of MIP solvers know."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+from certimeans.problem.instance import Instance
+from certimeans.search.limits import Progress
+
+_SECONDS_BETWEEN_LINES = 2.0
+_COLUMNS = f"{'time':>8} {'nodes':>6} {'open':>5} {'cuts':>7} {'incumbent':>14} {'bound':>14} {'gap %':>9}"
+
+
+class ProgressLog:
+    """Writes a line when the incumbent or the bound moved, at most one every few seconds."""
+
+    def __init__(self, stream: TextIO, *, quiet: bool) -> None:
+        self._stream = stream
+        self._quiet = quiet
+        self._last_line = -math.inf
+        self._has_header = False
+
+    def start(self, instance: Instance, notes: Sequence[str] = ()) -> None:
+        """Say what is being solved, and what the reader of the file had to decide."""
+        for line in (*(f"note: {note}" for note in notes), repr(instance)):
+            self._write(line)
+
+    def progress(self, progress: Progress) -> None:
+        """Write a line, unless the last one is recent and there is more to come."""
+        is_last = progress.nodes_open == 0 and progress.nodes_running == 0
+        if not is_last and time.monotonic() - self._last_line < _SECONDS_BETWEEN_LINES:
+            return
+        self._last_line = time.monotonic()
+        if not self._has_header:
+            self._write(_COLUMNS)
+            self._has_header = True
+        gap = f"{100 * progress.gap:9.4f}" if math.isfinite(progress.gap) else f"{'-':>9}"
+        self._write(
+            f"{progress.seconds:8.1f} {progress.nodes_done:6d} {progress.nodes_open:5d} {progress.cuts:7d} "
+            f"{progress.incumbent_cost:14.8g} {progress.lower_bound:14.8g} {gap}"
+        )
+
+    def _write(self, line: str) -> None:
+        if not self._quiet:
+            self._stream.write(line + "\n")
+            self._stream.flush()
