@@ -40,6 +40,7 @@ format: $(VENV)/.installed-dev ## apply the style
 
 bench-micro: $(VENV)/.installed-dev ## micro-benchmarks that need no data files
 	$(BIN)/python -m benchmarks.micro.presolve
+	$(BIN)/python -m benchmarks.micro.planted
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

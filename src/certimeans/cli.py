@@ -80,6 +80,7 @@ def _add_solve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--max-nodes", metavar="N", type=int, help="search nodes after which to stop")
     add("--jobs", metavar="N", type=int, default=1, help="number of processes (default 1)")
     add("--seed", metavar="N", type=int, default=0, help="random seed (default 0)")
+    add("--resume", metavar="DIR", type=Path, help="save the search in DIR, and go on with what was saved there before")
     add("--json", action="store_true", help="print one JSON object on standard output, and nothing else there")
     add("--quiet", action="store_true", help="no progress on standard error")
     parser.set_defaults(command=_solve)
@@ -146,6 +147,7 @@ def _solve(options: argparse.Namespace) -> ExitCode:
             n_jobs=options.jobs,
             seed=options.seed,
             callback=log.progress,
+            checkpoint=options.resume,
         )
     except InfeasibleError as error:
         sys.stderr.write(f"certimeans: {error.conflict.describe(lambda i: str(i + first))}\n")

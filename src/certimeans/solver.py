@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -24,6 +25,7 @@ from certimeans.problem.clustering import Clustering
 from certimeans.problem.constraints import PairsLike
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
+from certimeans.search.checkpoint import CheckpointStore
 from certimeans.search.coordinator import Coordinator, SearchOutcome
 from certimeans.search.executors import ForeignWorkers, ProcessWorkers, SerialWorkers, Workers
 from certimeans.search.limits import Limits, Progress
@@ -43,6 +45,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     initial_labels: ArrayLike | None = None,
     callback: Callable[[Progress], None] | None = None,
     executor: Executor | None = None,
+    checkpoint: str | Path | None = None,
     sample_weight: ArrayLike | None = None,
     **kinds: Any,
 ) -> SolveResult:
@@ -70,6 +73,8 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         Told about progress after each node.
     executor
         Where to evaluate nodes instead, ``n_jobs`` at a time: anything that speaks ``concurrent.futures.Executor``.
+    checkpoint
+        A folder: the search is saved there every few seconds, and resumed from there if it was saved before.
     sample_weight
         Positive weight of each point.
     **kinds
@@ -93,6 +98,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         initial_labels=initial_labels,
         callback=callback,
         executor=executor,
+        checkpoint=checkpoint,
     )
 
 
@@ -105,10 +111,13 @@ def solve_instance(
     initial_labels: ArrayLike | None = None,
     callback: Callable[[Progress], None] | None = None,
     executor: Executor | None = None,
+    checkpoint: str | Path | None = None,
 ) -> SolveResult:
     """Solve an instance that was built before; see :func:`solve`."""
     began = time.perf_counter()
     _check(n_jobs, seed)
+    store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
+    saved = None if store is None else store.load()
     deadline = Deadline(limits.seconds)
     presolved = presolve(instance, deadline)
     incumbent = Incumbent(instance)
@@ -117,7 +126,10 @@ def solve_instance(
     with _interruptible(deadline):
         workers = _workers(instance, n_jobs, executor, deadline)
         try:
-            outcome = Coordinator(workers, incumbent, limits, deadline, seed, callback).run()
+            coordinator = Coordinator(workers, incumbent, limits, deadline, seed, callback, store)
+            if saved is not None:
+                coordinator.resume(saved)
+            outcome = coordinator.run()
         finally:
             workers.close()
     return _checked(instance, incumbent, outcome, presolved.super_points.size, seed, time.perf_counter() - began)
@@ -147,8 +159,8 @@ def _checked(
         status=outcome.status,
         clustering=clustering,
         lower_bound=outcome.lower_bound,
-        root_lower_bound=0.0 if root is None else min(root.lower_bound, incumbent.cost),
-        root_seconds=0.0 if root is None else root.seconds,
+        root_lower_bound=min(outcome.root_lower_bound, incumbent.cost),
+        root_seconds=outcome.root_seconds,
         nodes=outcome.nodes,
         size=size,
         cuts=root.rounds[-1].n_cuts if root is not None and root.rounds else 0,

@@ -12,13 +12,15 @@ from dataclasses import dataclass, replace
 from certimeans.deadline import Deadline
 from certimeans.heuristics.incumbent import Incumbent
 from certimeans.result import SolveStatus
+from certimeans.search.checkpoint import CheckpointStore, OpenNode, SavedSearch
 from certimeans.search.executors import Workers
 from certimeans.search.limits import Limits, Progress, reason_to_stop
-from certimeans.search.node import Decision, NodeOutcome, NodeStatus, NodeTask
+from certimeans.search.node import Decision, Inheritance, NodeOutcome, NodeStatus, NodeTask
 
 _MAX_TRIES = 3
 _POLL_SECONDS = 0.2
 _GRACE_SECONDS = 0.5
+_SECONDS_BETWEEN_SAVES = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,8 @@ class SearchOutcome:
     status: SolveStatus
     lower_bound: float
     root: NodeOutcome | None
+    root_lower_bound: float
+    root_seconds: float
     nodes: int
     rounds: int
     abandoned: int
@@ -47,6 +51,7 @@ class Coordinator:
         deadline: Deadline,
         seed: int,
         on_progress: Callable[[Progress], None] | None = None,
+        store: CheckpointStore | None = None,
     ) -> None:
         self.workers = workers
         self.incumbent = incumbent
@@ -65,10 +70,25 @@ class Coordinator:
         self._rounds = 0
         self._cuts = 0
         self._abandoned = 0
+        self._store = store
+        self._last_save = -math.inf
+        self._root_lower_bound = self._root_seconds = 0.0
+
+    def resume(self, saved: SavedSearch) -> None:
+        """Go on with a saved search, whose incumbent is checked like any other."""
+        if saved.labels is not None:
+            self.incumbent.offer(saved.labels)
+        self._created = saved.nodes_created
+        self._nodes_done, self._rounds = saved.nodes_done, saved.rounds
+        self._closed_bound = saved.closed_bound
+        self._root_lower_bound, self._root_seconds = saved.root_lower_bound, saved.root_seconds
+        for node in saved.open_nodes:
+            self._queue_node(node.number, node.parent, node.decisions, None, node.lower_bound)
 
     def run(self) -> SearchOutcome:
         """Search until the gap is proven closed, or there is another reason to stop."""
-        self._push(parent=-1, decisions=(), inheritance=None, bound=0.0)
+        if self._created == 0:
+            self._push(parent=-1, decisions=(), inheritance=None, bound=0.0)
         status: SolveStatus | None = None
         while status is None and (self._queue or self._running):
             status = self._stop_reason()
@@ -78,22 +98,37 @@ class Coordinator:
         if status is not None and self._running:
             self._collect(_GRACE_SECONDS)  # they were told to stop and return their bounds
         status = self._stop_reason() or status or SolveStatus.INTERRUPTED
-        return SearchOutcome(status, self._lower_bound(), self._root, self._nodes_done, self._rounds, self._abandoned)
-
-    def _push(self, parent: int, decisions: tuple[Decision, ...], inheritance: object, bound: float) -> None:
-        task = NodeTask(
-            self._created,
-            parent,
-            decisions,
-            inheritance,  # type: ignore[arg-type]
-            bound,
-            math.inf,
-            self.limits.gap,
-            self.seed,
-            None,
+        self._save(force=True)
+        return SearchOutcome(
+            status,
+            self._lower_bound(),
+            self._root,
+            self._root_lower_bound,
+            self._root_seconds,
+            self._nodes_done,
+            self._rounds,
+            self._abandoned,
         )
-        heapq.heappush(self._queue, (bound, self._created, task))
+
+    def _push(
+        self, parent: int, decisions: tuple[Decision, ...], inheritance: Inheritance | None, bound: float
+    ) -> None:
+        self._queue_node(self._created, parent, decisions, inheritance, bound)
         self._created += 1
+
+    def _queue_node(
+        self,
+        number: int,
+        parent: int,
+        decisions: tuple[Decision, ...],
+        inheritance: Inheritance | None,
+        bound: float,
+    ) -> None:
+        # Incumbent and time limit are filled in when the task is handed out.
+        task = NodeTask(
+            number, parent, decisions, inheritance, bound, math.inf, self.limits.gap, self.seed, seconds=None
+        )
+        heapq.heappush(self._queue, (bound, number, task))
 
     def _submit(self) -> None:
         while self._queue and len(self._running) < self.workers.capacity:
@@ -154,6 +189,7 @@ class Coordinator:
         self._cuts = outcome.rounds[-1].n_cuts if outcome.rounds else self._cuts
         if task.number == 0:
             self._root = outcome
+            self._root_lower_bound, self._root_seconds = outcome.lower_bound, outcome.seconds
         if outcome.labels is not None:
             self.incumbent.offer(outcome.labels)
         if outcome.status is NodeStatus.BRANCHED and outcome.branching_pair is not None:
@@ -165,6 +201,30 @@ class Coordinator:
             self._closed_bound = min(self._closed_bound, outcome.lower_bound)
         if self._on_progress is not None:
             self._on_progress(self._progress())
+        self._save()
+
+    def _save(self, *, force: bool = False) -> None:
+        """Write the checkpoint, if there is one, every few seconds."""
+        if self._store is None or (not force and time.perf_counter() - self._last_save < _SECONDS_BETWEEN_SAVES):
+            return
+        self._last_save = time.perf_counter()
+        waiting = [task for _, _, task in self._queue]
+        clustering = self.incumbent.clustering
+        self._store.save(
+            SavedSearch(
+                open_nodes=tuple(
+                    OpenNode(task.number, task.parent, task.decisions, task.lower_bound)
+                    for task in (*waiting, *self._running.values())
+                ),
+                closed_bound=self._closed_bound,
+                labels=None if clustering is None else tuple(clustering.labels.tolist()),
+                nodes_created=self._created,
+                nodes_done=self._nodes_done,
+                rounds=self._rounds,
+                root_lower_bound=self._root_lower_bound,
+                root_seconds=self._root_seconds,
+            )
+        )
 
     def _pruning_cost(self) -> float:
         return self.incumbent.cost * (1 - self.limits.gap)

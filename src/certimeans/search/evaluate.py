@@ -48,8 +48,7 @@ class _Evaluation:
             colouring = find_colouring(points.graph, points.n_clusters, self.deadline)
         except Contradiction:
             return self._outcome(NodeStatus.INFEASIBLE, np.inf, 0)
-        is_root = self.task.inheritance is None
-        if is_root:
+        if self.task.number == 0:
             self._offer(
                 points,
                 search_clustering(

@@ -60,7 +60,7 @@ class NodeTask:
     decisions
         All decisions on the way from the root.
     inheritance
-        What the parent left; ``None`` for the root.
+        What the parent left; ``None`` for the root, and for nodes that were read from a checkpoint.
     lower_bound
         Proven bound of the parent, in the user's units.
     incumbent_cost

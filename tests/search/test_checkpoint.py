@@ -1,0 +1,125 @@
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from certimeans import InputError, SolveStatus, solve
+from certimeans.problem.instance import Instance
+from certimeans.search.checkpoint import CheckpointStore, OpenNode, SavedSearch
+from certimeans.search.node import Decision
+from tests.search.test_solve import hard_points
+
+SAVED = SavedSearch(
+    open_nodes=(OpenNode(3, 1, (Decision(0, 2, together=True), Decision(1, 2, together=False)), 0.5),),
+    closed_bound=math.inf,
+    labels=(0, 1, 0),
+    nodes_created=5,
+    nodes_done=4,
+    rounds=17,
+    root_lower_bound=0.25,
+    root_seconds=1.5,
+)
+
+
+def store_in(folder: Path, k: int = 2) -> CheckpointStore:
+    return CheckpointStore(folder, Instance.create([[0.0], [1.0], [5.0]], k))
+
+
+def test_what_is_saved_comes_back(tmp_path: Path) -> None:
+    """Decisions, bounds and labels are the same after a round trip; without a file there is nothing to load."""
+    store = store_in(tmp_path / "new")
+    assert store.load() is None
+    store.save(SAVED)
+    assert store.load() == SAVED
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
+    """Truncated at any place, or altered, the newest file is not used; with both damaged the user is told."""
+    store = store_in(tmp_path)
+    store.save(SAVED)
+    store.save(SAVED)
+    path = tmp_path / "checkpoint.json"
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:10], whole[:-1], whole.replace(b"17", b"18"), b"[]", b"null", b"\xff\xfe"):
+        path.write_bytes(damaged)
+        assert store.load() == SAVED
+    (tmp_path / "checkpoint.previous.json").write_bytes(whole[:50])
+    with pytest.raises(InputError, match=r"checkpoint\.json: the checkpoint is damaged; remove it"):
+        store.load()
+
+
+def test_foreign_checkpoints_are_refused(tmp_path: Path) -> None:
+    """Another instance, or another format, is an error that says so."""
+    store_in(tmp_path).save(SAVED)
+    with pytest.raises(InputError, match="belongs to another instance"):
+        store_in(tmp_path, k=3).load()
+    path = tmp_path / "checkpoint.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**record, "format": 99}), encoding="utf-8")
+    with pytest.raises(InputError, match="in format 99; this version reads format 1"):
+        store_in(tmp_path).load()
+
+
+def test_a_stopped_search_goes_on_to_the_same_optimum(tmp_path: Path) -> None:
+    """Stopped after every second node and resumed, the search ends with the optimum of an undisturbed one."""
+    points = hard_points()
+    undisturbed = solve(points, 8)
+    nodes = 0
+    for _ in range(30):
+        nodes += 2
+        result = solve(points, 8, checkpoint=tmp_path, max_nodes=nodes)
+        if result.status is SolveStatus.OPTIMAL:
+            break
+        assert result.lower_bound <= undisturbed.objective
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.objective == pytest.approx(undisturbed.objective, rel=1e-4)
+    again = solve(points, 8, checkpoint=tmp_path)
+    assert again.status is SolveStatus.OPTIMAL
+    assert again.nodes == result.nodes
+
+
+SCRIPT = """
+import sys, numpy
+from certimeans import solve
+from certimeans.search import coordinator
+coordinator._SECONDS_BETWEEN_SAVES = 0.0
+result = solve(numpy.load(sys.argv[1]), 8, checkpoint=sys.argv[2], random_state=0)
+print(result.status, repr(result.objective))
+"""
+
+
+def test_a_killed_search_resumes_to_the_same_optimum(tmp_path: Path) -> None:
+    """SIGKILL at several moments: each new process goes on from the checkpoint, and the last one proves the optimum."""
+    points = hard_points()
+    np.save(tmp_path / "points.npy", points)
+    undisturbed = solve(points, 8)
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "points.npy"), str(tmp_path / "saved")]
+    checkpoint = tmp_path / "saved" / "checkpoint.json"
+    for delay in (0.0, 0.2, 0.4):
+        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        end = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < end:  # until it has saved something, and a little longer
+            if checkpoint.exists() and checkpoint.stat().st_mtime_ns > before:
+                break
+            time.sleep(0.005)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert store_in_matches(checkpoint)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    status, objective = done.stdout.split()
+    assert status == "optimal"
+    assert float(objective) == pytest.approx(undisturbed.objective, rel=1e-4)
+
+
+def store_in_matches(checkpoint: Path) -> bool:
+    """Whether the newest checkpoint, or the one before it, is whole."""
+    paths = [checkpoint, checkpoint.with_name("checkpoint.previous.json")]
+    return any(json.loads(path.read_bytes())["format"] == 1 for path in paths if path.exists())
