@@ -80,6 +80,7 @@ def _add_solve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--max-nodes", metavar="N", type=int, help="search nodes after which to stop")
     add("--jobs", metavar="N", type=int, default=1, help="number of processes (default 1)")
     add("--seed", metavar="N", type=int, default=0, help="random seed (default 0)")
+    add("--dask", metavar="ADDRESS", help="evaluate nodes on the Dask cluster whose scheduler is there")
     add("--resume", metavar="DIR", type=Path, help="save the search in DIR, and go on with what was saved there before")
     add("--json", action="store_true", help="print one JSON object on standard output, and nothing else there")
     add("--quiet", action="store_true", help="no progress on standard error")
@@ -124,6 +125,7 @@ def _solve(options: argparse.Namespace) -> ExitCode:
     from certimeans.problem.files import read_constraints, read_labels, read_points  # noqa: PLC0415
     from certimeans.problem.instance import Instance  # noqa: PLC0415
     from certimeans.report.progress import ProgressLog  # noqa: PLC0415
+    from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
 
@@ -147,6 +149,7 @@ def _solve(options: argparse.Namespace) -> ExitCode:
             n_jobs=options.jobs,
             seed=options.seed,
             callback=log.progress,
+            executor=None if options.dask is None else connect(options.dask).get_executor(pure=False),
             checkpoint=options.resume,
         )
     except InfeasibleError as error:

@@ -27,7 +27,7 @@ from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.checkpoint import CheckpointStore
 from certimeans.search.coordinator import Coordinator, SearchOutcome
-from certimeans.search.executors import ForeignWorkers, ProcessWorkers, SerialWorkers, Workers
+from certimeans.search.executors import DaskWorkers, ForeignWorkers, ProcessWorkers, SerialWorkers, Workers
 from certimeans.search.limits import Limits, Progress
 
 
@@ -72,7 +72,8 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     callback
         Told about progress after each node.
     executor
-        Where to evaluate nodes instead, ``n_jobs`` at a time: anything that speaks ``concurrent.futures.Executor``.
+        Where to evaluate nodes instead: anything that speaks ``concurrent.futures.Executor``, ``n_jobs`` nodes at a
+        time; for Dask's ``Client.get_executor()``, as many as the cluster has threads.
     checkpoint
         A folder: the search is saved there every few seconds, and resumed from there if it was saved before.
     sample_weight
@@ -137,7 +138,8 @@ def solve_instance(
 
 def _workers(instance: Instance, n_jobs: int, executor: Executor | None, deadline: Deadline) -> Workers:
     if executor is not None:
-        return ForeignWorkers(instance, executor, n_jobs)
+        client = getattr(executor, "_client", None)  # Dask's executor, made by Client.get_executor()
+        return ForeignWorkers(instance, executor, n_jobs) if client is None else DaskWorkers(instance, client)
     return SerialWorkers(instance, deadline) if n_jobs == 1 else ProcessWorkers(instance, n_jobs)
 
 

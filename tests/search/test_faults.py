@@ -53,13 +53,13 @@ class DeadlyWorkers(SerialWorkers):
     def __init__(self, instance: Instance, deadly: int) -> None:
         super().__init__(instance, Deadline())
         self.deadly = deadly
-        self.deaths = 0
+        self.n_deaths = 0
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Break on the deadly node."""
         if task.number != self.deadly:
             return super().submit(task)
-        self.deaths += 1
+        self.n_deaths += 1
         future: Future[NodeOutcome] = Future()
         future.set_exception(BrokenExecutor("killed"))
         return future
@@ -71,7 +71,7 @@ def test_a_node_that_kills_its_workers_is_given_up_and_never_a_false_optimum(dea
     instance = Instance.create(hard_points(), 8)
     workers, incumbent = DeadlyWorkers(instance, deadly), Incumbent(instance)
     outcome = Coordinator(workers, incumbent, Limits(), Deadline(), seed=0).run()
-    assert workers.deaths == 3
+    assert workers.n_deaths == 3
     assert outcome.abandoned == 1
     assert outcome.status is SolveStatus.INTERRUPTED
     best = solve(instance.points, 8).objective

@@ -17,7 +17,7 @@ from certimeans.search.executors import Workers
 from certimeans.search.limits import Limits, Progress, reason_to_stop
 from certimeans.search.node import Decision, Inheritance, NodeOutcome, NodeStatus, NodeTask
 
-_MAX_TRIES = 3
+_MAX_DEATHS = 3
 _POLL_SECONDS = 0.2
 _GRACE_SECONDS = 0.5
 _SECONDS_BETWEEN_SAVES = 2.0
@@ -62,7 +62,8 @@ class Coordinator:
         self._began = time.perf_counter()
         self._queue: list[tuple[float, int, NodeTask]] = []
         self._running: dict[Future[NodeOutcome], NodeTask] = {}
-        self._tries: dict[int, int] = {}
+        self._deaths: dict[int, int] = {}
+        self._suspects: set[int] = set()
         self._created = 0
         self._closed_bound = math.inf  # the least bound of nodes that were pruned, abandoned or left unresolved
         self._root: NodeOutcome | None = None
@@ -132,7 +133,7 @@ class Coordinator:
 
     def _submit(self) -> None:
         while self._queue and len(self._running) < self.workers.capacity:
-            if self._node_budget_is_used_up():
+            if self._node_budget_is_used_up() or self._must_wait(self._queue[0][2]):
                 return
             bound, _, task = heapq.heappop(self._queue)
             if bound >= self._pruning_cost():
@@ -147,8 +148,7 @@ class Coordinator:
             try:
                 self._running[self.workers.submit(task)] = task
             except BrokenExecutor:
-                self._retry(task)
-                self.workers.renew()
+                self._bury([task])
 
     def _node_budget_is_used_up(self) -> bool:
         limit = self.limits.nodes
@@ -158,30 +158,41 @@ class Coordinator:
         if not self._running:
             return
         done, _ = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
-        broken = False
+        lost = []
         for future in done:
             task = self._running.pop(future)
             try:
                 outcome = future.result()
-            except BrokenExecutor:
-                self._retry(task)
-                broken = True
+            except self.workers.deaths:
+                lost.append(task)
             else:
                 self._take(task, outcome)
-        if broken:
-            for task in self._running.values():
-                self._retry(task)
-            self._running.clear()
-            self.workers.renew()
+        if lost:
+            self._bury(lost)
 
-    def _retry(self, task: NodeTask) -> None:
-        """Queue a node again whose worker died; after some tries its parent's bound stands."""
-        self._tries[task.number] = self._tries.get(task.number, 0) + 1
-        if self._tries[task.number] < _MAX_TRIES:
-            heapq.heappush(self._queue, (task.lower_bound, task.number, task))
-        else:
-            self._abandoned += 1
-            self._closed_bound = min(self._closed_bound, task.lower_bound)
+    def _bury(self, lost: list[NodeTask]) -> None:
+        """Queue nodes again whose workers died; a node that kills its worker every time is given up.
+
+        When several nodes were lost at once, any of them may be to blame: they are suspects, and evaluated one at a
+        time from then on, so that the innocent are cleared. A death counts only if the node died alone.
+        """
+        if self.workers.renew():
+            lost += self._running.values()
+            self._running.clear()
+        if len(lost) > 1:
+            self._suspects.update(task.number for task in lost)
+        for task in lost:
+            self._deaths[task.number] = self._deaths.get(task.number, 0) + (len(lost) == 1)
+            if self._deaths[task.number] < _MAX_DEATHS:
+                heapq.heappush(self._queue, (task.lower_bound, task.number, task))
+            else:  # its parent's bound stands
+                self._abandoned += 1
+                self._closed_bound = min(self._closed_bound, task.lower_bound)
+
+    def _must_wait(self, task: NodeTask) -> bool:
+        """Whether a task is a suspect and not alone, or a suspect is running."""
+        running = {other.number for other in self._running.values()}
+        return bool(running) and (task.number in self._suspects or not running.isdisjoint(self._suspects))
 
     def _take(self, task: NodeTask, outcome: NodeOutcome) -> None:
         self._nodes_done += 1

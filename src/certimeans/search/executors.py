@@ -1,31 +1,38 @@
-"""Where nodes are evaluated: in this process, in local processes, or wherever a given executor runs.
-
-Each offers the same: ``submit`` a task and get a future, ``capacity`` tasks at once, and ``renew`` after a breakdown.
-"""
+"""Where nodes are evaluated: in this process, in local processes, on a Dask cluster, or wherever an executor runs."""
 
 from __future__ import annotations
 
-from concurrent.futures import Executor, Future
-from typing import Protocol
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
 from certimeans.deadline import Deadline
+from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
 from certimeans.search.evaluate import evaluate
 from certimeans.search.node import NodeOutcome, NodeTask
 
 
 class Workers(Protocol):
-    """What the coordinator needs of an executor."""
+    """What the coordinator needs of an executor.
+
+    Attributes
+    ----------
+    capacity
+        How many tasks may be outstanding, so that the order of the others stays the coordinator's.
+    deaths
+        Exceptions of a future that mean: the worker died, not the task is wrong.
+    """
 
     capacity: int
+    deaths: tuple[type[BaseException], ...]
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Start to evaluate a task."""
 
-    def renew(self) -> None:
-        """Replace workers that broke down."""
+    def renew(self) -> bool:
+        """Replace workers that died; say whether all outstanding tasks are lost with them."""
 
     def close(self) -> None:
         """Release everything, without waiting for running tasks."""
@@ -35,6 +42,7 @@ class SerialWorkers:
     """Evaluates each task at once, in this process; the deadline ends it early."""
 
     capacity = 1
+    deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
 
     def __init__(self, instance: Instance, deadline: Deadline) -> None:
         self._instance = instance
@@ -47,8 +55,9 @@ class SerialWorkers:
             future.set_result(evaluate(self._instance, task, self._deadline))
         return future
 
-    def renew(self) -> None:
-        """Do nothing: this process cannot break down and go on."""
+    def renew(self) -> bool:
+        """Do nothing: this process cannot die and go on."""
+        return False
 
     def close(self) -> None:
         """Do nothing."""
@@ -56,6 +65,8 @@ class SerialWorkers:
 
 class ProcessWorkers:
     """A pool of local processes, each with its own copy of the instance and one BLAS thread."""
+
+    deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
 
     def __init__(self, instance: Instance, n_processes: int) -> None:
         self.capacity = n_processes
@@ -73,10 +84,11 @@ class ProcessWorkers:
         """Queue a task for the next free process."""
         return self._pool.submit(_evaluate_in_worker, task)
 
-    def renew(self) -> None:
-        """Start a new pool."""
+    def renew(self) -> bool:
+        """Start a new pool: the death of one process breaks the whole old one."""
         self.close()
         self._pool = self._start()
+        return True
 
     def close(self) -> None:
         """Kill the processes."""
@@ -86,20 +98,59 @@ class ProcessWorkers:
 class ForeignWorkers:
     """Any ``concurrent.futures.Executor`` that the user brings; the instance travels with each task."""
 
+    deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
+
     def __init__(self, instance: Instance, executor: Executor, capacity: int) -> None:
         self.capacity = capacity
-        self._instance = instance
+        self._instance: Any = instance
         self._executor = executor
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Hand a task to the executor."""
         return self._executor.submit(_evaluate_elsewhere, self._instance, task)
 
-    def renew(self) -> None:
+    def renew(self) -> bool:
         """Do nothing: the executor is the user's."""
+        return False
 
     def close(self) -> None:
         """Leave the executor open: the user made it."""
+
+
+class DaskWorkers(ForeignWorkers):
+    """A Dask cluster: the instance is sent to every worker once, and dead workers are Dask's to replace.
+
+    Dask itself runs a task again whose worker died, a few times; what it gives up comes back as ``KilledWorker``.
+    """
+
+    def __init__(self, instance: Instance, client: Any) -> None:
+        from distributed import KilledWorker  # noqa: PLC0415  # an extra
+
+        self._client = client
+        self.deaths = (BrokenExecutor, KilledWorker, CancelledError)
+        super().__init__(instance, client.get_executor(pure=False), self._n_threads())
+        self._instance = client.scatter(instance, broadcast=True)
+
+    def submit(self, task: NodeTask) -> Future[NodeOutcome]:
+        """Hand a task to the cluster, which may have grown or shrunk."""
+        self.capacity = self._n_threads()
+        return super().submit(task)
+
+    def _n_threads(self) -> int:
+        return max(1, sum(self._client.nthreads().values()))
+
+
+def connect(address: str) -> Any:
+    """Connect to a Dask scheduler; what listens there is trusted with running code."""
+    try:
+        from distributed import Client  # noqa: PLC0415  # an extra
+    except ImportError:
+        raise InputError("a Dask cluster needs the extra 'dask': pip install 'certimeans[dask]'") from None
+    try:
+        client: Any = Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {address!r} ({error})") from None
+    return client
 
 
 _INSTANCE: Instance | None = None
@@ -122,4 +173,5 @@ def _evaluate_in_worker(task: NodeTask) -> NodeOutcome:
 
 def _evaluate_elsewhere(instance: Instance, task: NodeTask) -> NodeOutcome:
     with threadpool_limits(limits=1, user_api="blas"):
-        return evaluate(instance, task)
+        outcome = evaluate(instance, task)
+    return outcome

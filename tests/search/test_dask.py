@@ -1,0 +1,109 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certimeans import InputError, SolveStatus, solve
+from certimeans.cli import main
+from certimeans.search.executors import connect
+from certimeans.search.limits import Progress
+from tests.search.test_solve import hard_points
+
+DASK = [sys.executable, "-m", "dask"]
+
+
+class Cluster:
+    """A scheduler and workers, each a process of its own on loopback."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._scheduler = self._start("scheduler", "--port", "0")
+        self.workers = [self._start("worker", "--nthreads", "1", "--no-nanny") for _ in range(2)]
+        self._started = [self._scheduler, *self.workers]
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        places = ("--host", "127.0.0.1", "--scheduler-file", "scheduler.json", "--no-dashboard")
+        return subprocess.Popen(
+            [*DASK, *arguments, *places],
+            cwd=self._folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def address(self) -> str:
+        """Wait for the scheduler to say where it listens."""
+        path = self._folder / "scheduler.json"
+        for _ in range(300):
+            if path.exists() and path.stat().st_size:
+                return str(json.loads(path.read_text(encoding="utf-8"))["address"])
+            time.sleep(0.1)
+        raise AssertionError("the scheduler did not start")
+
+    def close(self) -> None:
+        """Kill what is left."""
+        for process in self._started:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Start a scheduler and two workers."""
+    cluster = Cluster(tmp_path_factory.mktemp("dask"))
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def client(cluster: Cluster) -> Iterator[Any]:
+    """Connect to the cluster, once its workers are there."""
+    client = connect(cluster.address())
+    client.wait_for_workers(1, timeout=60)
+    yield client
+    client.close()
+
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, on Python's and on its settings
+
+
+def test_a_cluster_proves_the_same_optimum(client: Any) -> None:
+    """Through Dask's executor, with as many nodes outstanding as there are threads."""
+    points = hard_points()
+    serial = solve(points, 8)
+    result = solve(points, 8, executor=client.get_executor())
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.objective == pytest.approx(serial.objective, rel=1e-4)
+
+
+def test_a_killed_worker_of_the_cluster_costs_only_its_nodes(cluster: Cluster, client: Any) -> None:
+    """SIGKILL for a worker in the middle of the search: the other one goes on to the same optimum."""
+    points = hard_points()
+    serial = solve(points, 8)
+    client.wait_for_workers(2, timeout=60)
+
+    def kill_one(progress: Progress) -> None:
+        if progress.nodes_done == 2 and cluster.workers:
+            os.kill(cluster.workers.pop().pid, signal.SIGKILL)
+
+    result = solve(points, 8, executor=client.get_executor(), callback=kill_one)
+    assert len(cluster.workers) == 1
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.message == ""
+    assert result.objective == pytest.approx(serial.objective, rel=1e-4)
+
+
+def test_the_command_line_uses_a_cluster(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--dask ADDRESS`` solves there; an address where nobody listens is bad input."""
+    path = tmp_path / "points.txt"
+    path.write_text("0 0\n1 0\n9 9\n9 8\n", encoding="utf-8")
+    assert main(["solve", str(path), "-k", "2", "--dask", cluster.address(), "--quiet"]) == 0
+    assert "optimal" in capsys.readouterr().out
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        connect("nonsense://127.0.0.1:1")
