@@ -129,4 +129,7 @@ def node_super_points(instance: Instance, task: NodeTask, deadline: Deadline | N
     together = [(groups[d.i], groups[d.j]) for d in task.decisions if d.together]
     apart = [(groups[d.i], groups[d.j]) for d in task.decisions if not d.together]
     merged = connected(points.size, np.array(together, dtype=np.int64).reshape(-1, 2))
-    return infer(points.merge(merged, np.array(apart, dtype=np.int64).reshape(-1, 2)), deadline)
+    points = points.merge(merged, np.array(apart, dtype=np.int64).reshape(-1, 2))
+    if points.size < instance.n_clusters:
+        raise Contradiction  # decisions to join leave fewer groups than clusters
+    return infer(points, deadline)

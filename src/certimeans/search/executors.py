@@ -137,7 +137,8 @@ class DaskWorkers(ForeignWorkers):
         return super().submit(task)
 
     def _n_threads(self) -> int:
-        return max(1, sum(self._client.nthreads().values()))
+        threads: dict[str, int] = self._client.nthreads()
+        return max(1, sum(threads.values()))
 
 
 def connect(address: str) -> Any:
@@ -173,5 +174,4 @@ def _evaluate_in_worker(task: NodeTask) -> NodeOutcome:
 
 def _evaluate_elsewhere(instance: Instance, task: NodeTask) -> NodeOutcome:
     with threadpool_limits(limits=1, user_api="blas"):
-        outcome = evaluate(instance, task)
-    return outcome
+        return evaluate(instance, task)

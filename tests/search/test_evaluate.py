@@ -1,0 +1,65 @@
+import math
+
+import numpy as np
+import pytest
+
+from certimeans.problem.instance import Instance
+from certimeans.search.evaluate import evaluate
+from certimeans.search.node import Decision, NodeStatus, NodeTask
+from tests.oracles.brute_force import exact_cost, feasible_partitions
+from tests.oracles.instances import random_instance
+from tests.search.test_solve import hard_points
+
+
+def task(decisions: tuple[Decision, ...] = (), incumbent: float = math.inf, gap: float = 1e-4) -> NodeTask:
+    return NodeTask(0, -1, decisions, None, 0.0, incumbent, gap, seed=0, seconds=None)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_nodes_bound_holds_for_every_clustering_inside_it(block: int) -> None:
+    """Random decisions on random instances: infeasible exactly if no partition is left, else the bound is below all."""
+    infeasible = 0
+    for seed in range(40 * block, 40 * block + 40):
+        small = random_instance(seed, max_points=7, weighted=seed % 2 == 0)
+        n = len(small.points)
+        random = np.random.default_rng(seed)
+        decisions = tuple(
+            Decision(int(i), int(j), together=bool(random.integers(2)))
+            for i, j in (random.choice(n, 2, replace=False) for _ in range(random.integers(0, 4)))
+        )
+        must = [*small.must_link, *((d.i, d.j) for d in decisions if d.together)]
+        cannot = [*small.cannot_link, *((d.i, d.j) for d in decisions if not d.together)]
+        inside = list(feasible_partitions(n, small.k, must, cannot))
+        outcome = evaluate(small.build(), task(decisions))
+        if outcome.status is NodeStatus.INFEASIBLE:
+            assert inside == []
+            infeasible += 1
+        else:
+            best = min(float(exact_cost(small.points, labels, small.weights)) for labels in inside)
+            assert outcome.lower_bound <= best * (1 + 1e-12)
+            assert outcome.labels is not None
+    assert infeasible > 0
+
+
+def test_children_start_no_lower_than_their_parent() -> None:
+    """Both children of a root that was stopped early have at least its bound, and together they cover its optimum."""
+    instance = Instance.create(hard_points(), 8)
+    root = evaluate(instance, task(gap=0.0))
+    assert root.status is NodeStatus.BRANCHED
+    assert root.branching_pair is not None
+    children = []
+    for together in (True, False):
+        decision = Decision(*root.branching_pair, together=together)
+        child = NodeTask(1, 0, (decision,), root.inheritance, 0.0, math.inf, 0.0, seed=0, seconds=None)
+        children.append(evaluate(instance, child))
+    assert min(child.lower_bound for child in children) >= root.lower_bound * (1 - 1e-9)
+    assert {child.size for child in children} == {root.size, root.size - 1}
+
+
+def test_a_node_is_pruned_by_a_good_incumbent_in_the_middle_of_its_work() -> None:
+    """With a target far below the optimum the first bounds are enough."""
+    instance = Instance.create(hard_points(), 8)
+    full = evaluate(instance, task(gap=0.0))
+    early = evaluate(instance, task(gap=0.2))
+    assert early.status is NodeStatus.PRUNED
+    assert sum(r.iterations for r in early.rounds) < sum(r.iterations for r in full.rounds)
