@@ -90,6 +90,8 @@ class Coordinator:
         """Search until the gap is proven closed, or there is another reason to stop."""
         if self._created == 0:
             self._push(parent=-1, decisions=(), inheritance=None, bound=0.0)
+            self._submit()
+            self._search_beside_the_root()
         status: SolveStatus | None = None
         while status is None and (self._queue or self._running):
             status = self._stop_reason()
@@ -150,6 +152,13 @@ class Coordinator:
             except BrokenExecutor:
                 self._bury([task])
 
+    def _search_beside_the_root(self) -> None:
+        """Let a second worker look for a clustering while the first one bounds the root; it proves nothing."""
+        if len(self._running) == 1 and self.workers.capacity > 1:
+            root = next(iter(self._running.values()))
+            search = replace(root, number=-1, only_search=True, lower_bound=math.inf)
+            self._running[self.workers.submit(search)] = search
+
     def _node_budget_is_used_up(self) -> bool:
         limit = self.limits.nodes
         return limit is not None and self._nodes_done + len(self._running) >= limit
@@ -181,7 +190,7 @@ class Coordinator:
             self._running.clear()
         if len(lost) > 1:
             self._suspects.update(task.number for task in lost)
-        for task in lost:
+        for task in (task for task in lost if not task.only_search):
             self._deaths[task.number] = self._deaths.get(task.number, 0) + (len(lost) == 1)
             if self._deaths[task.number] < _MAX_DEATHS:
                 heapq.heappush(self._queue, (task.lower_bound, task.number, task))
@@ -195,14 +204,16 @@ class Coordinator:
         return bool(running) and (task.number in self._suspects or not running.isdisjoint(self._suspects))
 
     def _take(self, task: NodeTask, outcome: NodeOutcome) -> None:
+        if outcome.labels is not None:
+            self.incumbent.offer(outcome.labels)
+        if task.only_search:
+            return
         self._nodes_done += 1
         self._rounds += len(outcome.rounds)
         self._cuts = outcome.rounds[-1].n_cuts if outcome.rounds else self._cuts
         if task.number == 0:
             self._root = outcome
             self._root_lower_bound, self._root_seconds = outcome.lower_bound, outcome.seconds
-        if outcome.labels is not None:
-            self.incumbent.offer(outcome.labels)
         if outcome.status is NodeStatus.BRANCHED and outcome.branching_pair is not None:
             i, j = outcome.branching_pair
             for together in (True, False):
@@ -226,6 +237,7 @@ class Coordinator:
                 open_nodes=tuple(
                     OpenNode(task.number, task.parent, task.decisions, task.lower_bound)
                     for task in (*waiting, *self._running.values())
+                    if not task.only_search
                 ),
                 closed_bound=self._closed_bound,
                 labels=None if clustering is None else tuple(clustering.labels.tolist()),

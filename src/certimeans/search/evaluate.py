@@ -25,6 +25,7 @@ from certimeans.search.units import CostUnits
 
 _ROOT_SEARCH = SearchSettings()
 _NODE_SEARCH = SearchSettings(n_searches=10)
+_LONG_SEARCH = 1000
 
 
 def evaluate(instance: Instance, task: NodeTask, deadline: Deadline | None = None) -> NodeOutcome:
@@ -48,6 +49,13 @@ class _Evaluation:
             colouring = find_colouring(points.graph, points.n_clusters, self.deadline)
         except Contradiction:
             return self._outcome(NodeStatus.INFEASIBLE, np.inf, 0)
+        if self.task.only_search:
+            settings = SearchSettings(n_searches=_LONG_SEARCH)
+            labels = search_clustering(
+                points, colouring=colouring, seed=self._seed(), deadline=self.deadline, settings=settings
+            )
+            self._offer(points, labels)
+            return self._outcome(NodeStatus.UNRESOLVED, 0.0, points.size)
         if self.task.number == 0:
             self._offer(
                 points,
@@ -99,7 +107,7 @@ class _Evaluation:
         return self.best_cost * (1 - self.task.gap)
 
     def _seed(self) -> tuple[int, int]:
-        return self.task.seed, self.task.number
+        return self.task.seed, self.task.number + 1  # the search beside the root has number -1
 
     def _outcome(
         self,

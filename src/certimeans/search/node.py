@@ -69,6 +69,8 @@ class NodeTask:
         A node is pruned if its bound reaches ``incumbent_cost * (1 - gap)``.
     seconds
         Time limit; ``None`` for none.
+    only_search
+        Look for a clustering and prove nothing: what an idle worker does beside the root.
     """
 
     number: int
@@ -80,6 +82,7 @@ class NodeTask:
     gap: float
     seed: int
     seconds: float | None
+    only_search: bool = False
 
 
 @dataclass(frozen=True, eq=False)
