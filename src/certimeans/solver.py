@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
 
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError, InternalError
@@ -124,7 +125,7 @@ def solve_instance(
     incumbent = Incumbent(instance)
     if initial_labels is not None and Clustering.from_labels(instance, initial_labels).satisfies(instance):
         incumbent.offer(initial_labels)
-    with _interruptible(deadline):
+    with _interruptible(deadline), threadpool_limits(limits=1, user_api="blas"):
         workers = _workers(instance, n_jobs, executor, deadline)
         try:
             coordinator = Coordinator(workers, incumbent, limits, deadline, seed, callback, store)
@@ -140,7 +141,7 @@ def _workers(instance: Instance, n_jobs: int, executor: Executor | None, deadlin
     if executor is not None:
         client = getattr(executor, "_client", None)  # Dask's executor, made by Client.get_executor()
         return ForeignWorkers(instance, executor, n_jobs) if client is None else DaskWorkers(instance, client)
-    return SerialWorkers(instance, deadline) if n_jobs == 1 else ProcessWorkers(instance, n_jobs)
+    return SerialWorkers(instance, deadline) if n_jobs == 1 else ProcessWorkers(instance, n_jobs, deadline)
 
 
 def _checked(

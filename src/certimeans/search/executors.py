@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
@@ -51,8 +51,7 @@ class SerialWorkers:
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Evaluate a task; the future is done when this returns."""
         future: Future[NodeOutcome] = Future()
-        with threadpool_limits(limits=1, user_api="blas"):
-            future.set_result(evaluate(self._instance, task, self._deadline))
+        future.set_result(evaluate(self._instance, task, self._deadline))
         return future
 
     def renew(self) -> bool:
@@ -64,14 +63,21 @@ class SerialWorkers:
 
 
 class ProcessWorkers:
-    """A pool of local processes, each with its own copy of the instance and one BLAS thread."""
+    """A pool of local processes, each with its own copy of the instance and one BLAS thread.
+
+    Processes take a second or two to start, and most problems are solved by then: the root, and the search beside it,
+    run at once in threads of this process, whose compiled code lets them run side by side. The pool is started for the
+    root's children.
+    """
 
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
 
-    def __init__(self, instance: Instance, n_processes: int) -> None:
+    def __init__(self, instance: Instance, n_processes: int, deadline: Deadline) -> None:
         self.capacity = n_processes
         self._instance = instance
-        self._pool = self._start()
+        self._deadline = deadline
+        self._threads = ThreadPoolExecutor(2)
+        self._pool: Executor | None = None
 
     def _start(self) -> Executor:
         # loky's processes need no `if __name__ == "__main__"` in the user's script, and notice when one is killed.
@@ -82,17 +88,27 @@ class ProcessWorkers:
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Queue a task for the next free process."""
+        if task.number <= 0:
+            return self._threads.submit(evaluate, self._instance, task, self._deadline)
+        if self._pool is None:
+            self._pool = self._start()
         return self._pool.submit(_evaluate_in_worker, task)
 
     def renew(self) -> bool:
-        """Start a new pool: the death of one process breaks the whole old one."""
-        self.close()
-        self._pool = self._start()
+        """Make room for a new pool: the death of one process breaks the whole old one."""
+        self._kill_pool()
         return True
 
     def close(self) -> None:
-        """Kill the processes."""
-        self._pool.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]  # loky's own argument
+        """Kill the processes and stop the threads."""
+        self._deadline.request_stop()
+        self._threads.shutdown(wait=True)
+        self._kill_pool()
+
+    def _kill_pool(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]  # loky's own argument
+            self._pool = None
 
 
 class ForeignWorkers:
@@ -129,7 +145,13 @@ class DaskWorkers(ForeignWorkers):
         self._client = client
         self.deaths = (BrokenExecutor, KilledWorker, CancelledError)
         super().__init__(instance, client.get_executor(pure=False), self._n_threads())
-        self._instance = client.scatter(instance, broadcast=True)
+        self._original = instance
+        self.renew()
+
+    def renew(self) -> bool:
+        """Send the instance again: it may be lost with the workers that held it, and tasks that need it with it."""
+        self._instance = self._client.scatter(self._original, broadcast=True, hash=False)
+        return False
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Hand a task to the cluster, which may have grown or shrunk."""
