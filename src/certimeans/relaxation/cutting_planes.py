@@ -205,11 +205,10 @@ class _Loop:
                 self.solver.iterate()
             except SpectralError:
                 return StopReason.BROKE_DOWN
-            is_time = self.solver.iterations % self._bound_every == 0
-            if is_time and self._bound_reaches_target():
-                return StopReason.PRUNED
             if self.deadline.passed():
-                return StopReason.PRUNED if not is_time and self._bound_reaches_target() else StopReason.DEADLINE
+                return StopReason.DEADLINE
+            if self.solver.iterations % self._bound_every == 0 and self._bound_reaches_target():
+                return StopReason.PRUNED
         return None
 
     def _bound_reaches_target(self) -> bool:
@@ -245,7 +244,7 @@ class _Loop:
     def _separate(self) -> None:
         began = time.perf_counter()
         kept = self.solver.current_cuts().purged()
-        cuts = kept.extended(self.separator.find(self.solver.spectral_matrix(), self.solver.relaxation))
+        cuts = kept.extended(self.separator.find(self.solver.spectral_matrix(), self.solver.relaxation, self.deadline))
         self.new_cuts = len(cuts) - len(kept)
         self.solver.replace_cuts(cuts)
         self.separation_seconds += time.perf_counter() - began

@@ -87,7 +87,7 @@ def _drop_below(triangles: Members, violation: FloatArray, threshold: float) -> 
 
 @compiled_fast
 def violated_stars(
-    matrix: FloatArray, threshold: float, starts_each: int, max_support: int, random: RandomState
+    matrix: FloatArray, centres: IntArray, threshold: float, starts_each: int, max_support: int, random: RandomState
 ) -> tuple[Members, Coefficients, FloatArray]:
     """Find violated cuts with one -1 (the centre) and at least two +1 by local search.
 
@@ -95,7 +95,7 @@ def violated_stars(
     companions, that lowers b'Zb - b'diag(Z) most, until no flip lowers it. Cuts may be found more than once.
     """
     size = matrix.shape[0]
-    capacity = size * starts_each
+    capacity = len(centres) * starts_each
     members = np.full((capacity, max_support), -1, dtype=np.int32)
     coefficients = np.zeros((capacity, max_support), dtype=np.int8)
     violation = np.empty(capacity, dtype=np.float64)
@@ -105,7 +105,7 @@ def violated_stars(
     slope = np.empty(size, dtype=np.float64)
     local = np.empty((size, size), dtype=np.float64)
     count = 0
-    for centre in range(size):
+    for centre in centres:
         near = 0
         for j in range(size):
             if j != centre and matrix[centre, j] > NEGLIGIBLE * matrix[centre, centre]:

@@ -87,11 +87,14 @@ class Cuts:
         new_keys = new.keys()
         _, first = np.unique(new_keys, return_index=True)
         first = np.sort(first)
-        added = new.select(first[~np.isin(new_keys[first], self.keys())])
+        return self.followed_by(new.select(first[~np.isin(new_keys[first], self.keys())]))
+
+    def followed_by(self, others: Cuts) -> Cuts:
+        """Put two lists together as they are."""
         return Cuts(
-            np.vstack([self.members, added.members]),
-            np.vstack([self.coefficients, added.coefficients]),
-            np.concatenate([self.multipliers, added.multipliers]),
+            np.vstack([self.members, others.members]),
+            np.vstack([self.coefficients, others.coefficients]),
+            np.concatenate([self.multipliers, others.multipliers]),
         )
 
     def keys(self) -> NDArray[np.uint64]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from certimeans._typing import FloatArray
+from certimeans._typing import FloatArray, IntArray
+from certimeans.deadline import Deadline
 from certimeans.randomness import random_state
 from certimeans.relaxation.cuts import kernels
 from certimeans.relaxation.cuts.pool import MAX_SUPPORT, Cuts
 from certimeans.relaxation.model import Relaxation
+
+_ENTRIES_BETWEEN_LOOKS = 250_000
 
 
 @dataclass(frozen=True)
@@ -48,15 +52,16 @@ class Separator:
         self._rng = np.random.default_rng(seed)
         self._star_state = random_state(seed)
 
-    def find(self, matrix: FloatArray, relaxation: Relaxation) -> Cuts:
-        """Return new cuts, with multiplier 0, that ``matrix`` (a Y) violates."""
+    def find(self, matrix: FloatArray, relaxation: Relaxation, deadline: Deadline | None = None) -> Cuts:
+        """Return new cuts, with multiplier 0, that ``matrix`` (a Y) violates; fewer if the deadline passes."""
+        deadline = deadline or Deadline()
         shared = matrix / np.outer(relaxation.root_weights, relaxation.root_weights)
         if not np.isfinite(shared).all():
             return Cuts.none()
         threshold = self.settings.threshold * float(np.diag(shared).mean())
         found = self._pairs(shared, threshold)
-        found = found.extended(self._triangles(shared, threshold))
-        found = found.extended(self._stars(shared, threshold))
+        found = found.extended(self._triangles(shared, threshold, deadline))
+        found = found.extended(self._stars(shared, threshold, deadline))
         return found.extended(self._cliques(shared, threshold, relaxation))
 
     def _pairs(self, shared: FloatArray, threshold: float) -> Cuts:
@@ -67,23 +72,28 @@ class Separator:
         members = members[_largest(excess[centre, other], self._limit("pairs", len(shared)))]
         return Cuts.new(members, np.broadcast_to(np.array([-1, 1]), members.shape))
 
-    def _triangles(self, shared: FloatArray, threshold: float) -> Cuts:
+    def _triangles(self, shared: FloatArray, threshold: float, deadline: Deadline) -> Cuts:
         """Z_ij + Z_ih <= Z_ii + Z_jh: b = e_j + e_h - e_i."""
         limit = self._limit("triangles", len(shared))
-        rows = self._rng.permutation(len(shared))
         order = np.argsort(-shared, axis=1)
-        members, excess = kernels.violated_triangles(shared, order, rows, threshold, limit)
+        members, excess = np.empty((0, 3), dtype=np.int32), np.empty(0)
+        for rows in _chunks(self._rng.permutation(len(shared)), deadline):
+            more_members, more_excess = kernels.violated_triangles(shared, order, rows, threshold, limit)
+            members, excess = np.vstack([members, more_members]), np.concatenate([excess, more_excess])
         members = members[_largest(excess, limit)]
         return Cuts.new(members, np.broadcast_to(np.array([-1, 1, 1]), members.shape))
 
-    def _stars(self, shared: FloatArray, threshold: float) -> Cuts:
+    def _stars(self, shared: FloatArray, threshold: float, deadline: Deadline) -> Cuts:
         """One -1 and up to MAX_SUPPORT - 1 entries +1."""
         size = len(shared)
         starts_each = max(self.settings.star_starts_each, -(-self.settings.min_star_starts // size))
-        members, coefficients, excess = kernels.violated_stars(
-            shared, threshold, starts_each, min(MAX_SUPPORT, size), self._star_state
-        )
-        stars = Cuts.new(members, coefficients)
+        stars, excess = Cuts.none(), np.empty(0)
+        for centres in _chunks(np.arange(size), deadline):
+            members, coefficients, more_excess = kernels.violated_stars(
+                shared, centres, threshold, starts_each, min(MAX_SUPPORT, size), self._star_state
+            )
+            stars = stars.followed_by(Cuts.new(members, coefficients))
+            excess = np.concatenate([excess, more_excess])
         _, once = np.unique(stars.keys(), return_index=True)
         return stars.select(once[_largest(excess[once], self._limit("stars", size))])
 
@@ -102,6 +112,15 @@ class Separator:
         fixed: int = getattr(self.settings, f"min_{sort}")
         each: int = getattr(self.settings, f"{sort}_each")
         return max(fixed, each * size)
+
+
+def _chunks(rows: IntArray, deadline: Deadline) -> Iterator[IntArray]:
+    """Split work so that the deadline is looked at several times a second, however many super-points there are."""
+    chunk = max(1, _ENTRIES_BETWEEN_LOOKS // len(rows))
+    for start in range(0, len(rows), chunk):
+        if deadline.passed():
+            return
+        yield rows[start : start + chunk]
 
 
 def _largest(values: FloatArray, limit: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
