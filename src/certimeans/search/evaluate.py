@@ -25,7 +25,7 @@ from certimeans.search.units import CostUnits
 
 _ROOT_SEARCH = SearchSettings()
 _NODE_SEARCH = SearchSettings(n_searches=10)
-_LONG_SEARCH = 1000
+_LONG_SEARCH = SearchSettings(n_searches=1000)
 
 
 def evaluate(instance: Instance, task: NodeTask, deadline: Deadline | None = None) -> NodeOutcome:
@@ -50,19 +50,10 @@ class _Evaluation:
         except Contradiction:
             return self._outcome(NodeStatus.INFEASIBLE, np.inf, 0)
         if self.task.only_search:
-            settings = SearchSettings(n_searches=_LONG_SEARCH)
-            labels = search_clustering(
-                points, colouring=colouring, seed=self._seed(), deadline=self.deadline, settings=settings
-            )
-            self._offer(points, labels)
+            self._search(points, _LONG_SEARCH, colouring=colouring)
             return self._outcome(NodeStatus.UNRESOLVED, 0.0, points.size)
         if self.task.number == 0:
-            self._offer(
-                points,
-                search_clustering(
-                    points, colouring=colouring, seed=self._seed(), deadline=self.deadline, settings=_ROOT_SEARCH
-                ),
-            )
+            self._search(points, _ROOT_SEARCH, colouring=colouring)
         relaxation = Relaxation.from_super_points(points)
         outcome = self._bound(points, relaxation)
         bound = max(self.task.lower_bound, self.units.to_user(outcome.safe_lower_bound))
@@ -91,12 +82,20 @@ class _Evaluation:
     def _round(self, points: SuperPoints, outcome: RelaxationOutcome) -> None:
         """Look for a better clustering where the relaxation points to."""
         start = round_relaxation(points, outcome.matrix, seed=self._seed(), deadline=self.deadline)
-        self._offer(
-            points,
-            search_clustering(points, start=start, seed=self._seed(), deadline=self.deadline, settings=_NODE_SEARCH),
-        )
+        self._search(points, _NODE_SEARCH, start=start)
 
-    def _offer(self, points: SuperPoints, labels: IntArray | None) -> None:
+    def _search(
+        self,
+        points: SuperPoints,
+        settings: SearchSettings,
+        *,
+        colouring: IntArray | None = None,
+        start: IntArray | None = None,
+    ) -> None:
+        """Search for a clustering, and keep it if it is better than the best known one."""
+        labels = search_clustering(
+            points, colouring=colouring, start=start, seed=self._seed(), deadline=self.deadline, settings=settings
+        )
         if labels is None:
             return
         clustering = Clustering.from_labels(self.instance, points.expand_labels(labels))

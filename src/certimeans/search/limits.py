@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 from certimeans.errors import InputError
-from certimeans.result import SolveStatus
+from certimeans.result import SolveStatus, relative_gap
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,7 @@ class Progress:
     @property
     def gap(self) -> float:
         """Proven relative gap."""
-        if self.incumbent_cost == float("inf"):
-            return float("inf")
-        missing = self.incumbent_cost - self.lower_bound
-        return 0.0 if missing <= 0 else missing / self.incumbent_cost
+        return relative_gap(self.incumbent_cost, self.lower_bound)
 
 
 def reason_to_stop(limits: Limits, progress: Progress, *, interrupted: bool) -> SolveStatus | None:
