@@ -27,6 +27,11 @@ class Deadline:
         """Make the deadline pass now; safe to call from a signal handler or another thread."""
         self._stopped.set()
 
+    @property
+    def stop_requested(self) -> bool:
+        """Whether somebody asked to end before the time was up."""
+        return self._stopped.is_set()
+
     def passed(self) -> bool:
         """Whether work should end."""
         return self._stopped.is_set() or time.monotonic() >= self._end

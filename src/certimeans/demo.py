@@ -13,7 +13,7 @@ from certimeans.search.limits import Limits
 from certimeans.solver import solve_instance
 
 
-def run() -> None:
+def run_demo() -> None:
     """Solve with and without constraints, and show what happens when they contradict each other."""
     from sklearn.datasets import load_iris  # noqa: PLC0415  # slow to import, needed only here
 

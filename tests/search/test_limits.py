@@ -21,7 +21,6 @@ def progress(**changes: float) -> Progress:
         (Limits(), {"lower_bound": 9.998}, False, None),
         (Limits(gap=0.5), {}, True, SolveStatus.OPTIMAL),
         (Limits(), {}, True, SolveStatus.INTERRUPTED),
-        (Limits(seconds=1.0), {}, False, SolveStatus.TIME_LIMIT),
         (Limits(nodes=3), {}, False, SolveStatus.NODE_LIMIT),
         (Limits(nodes=4), {}, False, None),
         (Limits(), {"incumbent_cost": math.inf}, False, None),
@@ -32,7 +31,9 @@ def test_each_limit_has_its_reason(
     limits: Limits, changes: dict[str, float], interrupted: bool, reason: SolveStatus | None
 ) -> None:
     """A proven gap comes before every other reason, and without a clustering nothing is optimal."""
-    assert reason_to_stop(limits, progress(**changes), interrupted=interrupted) is reason
+    assert reason_to_stop(limits, progress(**changes), interrupted=interrupted, time_is_up=False) is reason
+    timed_out = reason_to_stop(limits, progress(**changes), interrupted=interrupted, time_is_up=True)
+    assert timed_out is (SolveStatus.TIME_LIMIT if reason in {None, SolveStatus.NODE_LIMIT} else reason)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ class Coordinator:
         self._deaths: dict[int, int] = {}
         self._suspects: set[int] = set()
         self._created = 0
-        self._closed_bound = math.inf  # the least bound of nodes that were pruned, abandoned or left unresolved
+        self._closed_bound = math.inf  # the least bound of nodes that were pruned or given up
         self._root: NodeOutcome | None = None
         self._nodes_done = 0
         self._rounds = 0
@@ -219,7 +219,9 @@ class Coordinator:
             for together in (True, False):
                 decisions = (*task.decisions, Decision(i, j, together))
                 self._push(task.number, decisions, outcome.inheritance, outcome.lower_bound)
-        elif outcome.status is not NodeStatus.INFEASIBLE:
+        elif outcome.status is NodeStatus.UNRESOLVED:  # it stays open, from where it got to
+            self._queue_node(task.number, task.parent, task.decisions, outcome.inheritance, outcome.lower_bound)
+        elif outcome.status is NodeStatus.PRUNED:
             self._closed_bound = min(self._closed_bound, outcome.lower_bound)
         if self._on_progress is not None:
             self._on_progress(self._progress())
@@ -270,6 +272,9 @@ class Coordinator:
         )
 
     def _stop_reason(self) -> SolveStatus | None:
-        limit = self.limits.seconds
-        time_is_up = limit is not None and time.perf_counter() - self._began >= limit
-        return reason_to_stop(self.limits, self._progress(), interrupted=self.deadline.passed() and not time_is_up)
+        return reason_to_stop(
+            self.limits,
+            self._progress(),
+            interrupted=self.deadline.stop_requested,
+            time_is_up=self.deadline.passed(),
+        )

@@ -55,13 +55,13 @@ class Progress:
         return relative_gap(self.incumbent_cost, self.lower_bound)
 
 
-def reason_to_stop(limits: Limits, progress: Progress, *, interrupted: bool) -> SolveStatus | None:
+def reason_to_stop(limits: Limits, progress: Progress, *, interrupted: bool, time_is_up: bool) -> SolveStatus | None:
     """Say why the search must end now, or ``None`` if it may go on."""
     if progress.gap <= limits.gap:
         return SolveStatus.OPTIMAL
     if interrupted:
         return SolveStatus.INTERRUPTED
-    if limits.seconds is not None and progress.seconds >= limits.seconds:
+    if time_is_up:
         return SolveStatus.TIME_LIMIT
     if limits.nodes is not None and progress.nodes_done >= limits.nodes:
         return SolveStatus.NODE_LIMIT
