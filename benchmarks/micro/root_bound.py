@@ -89,7 +89,7 @@ def main() -> None:
                     allowed,
                     len(outcome.rounds),
                     iterations,
-                    len(outcome.last.cuts),
+                    len(outcome.best.cuts),
                     shares(outcome),
                     f"{memory:.2f}",
                 )

@@ -56,6 +56,11 @@ class SuperPoints:
         products: FloatArray = self.vectors @ self.vectors.T
         return products
 
+    @cached_property
+    def first_points(self) -> IntArray:
+        """The first original point of each group: a name for it that outlives merging."""
+        return np.unique(self.group_of, return_index=True)[1].astype(np.int64)
+
     def expand_labels(self, labels: IntArray) -> IntArray:
         """Turn labels of super-points into labels of points."""
         expanded: IntArray = np.asarray(labels)[self.group_of]

@@ -3,13 +3,15 @@
 One rule covers every k: *all common neighbours of a clique of k - 1 vertices share a cluster*, because the clique
 uses up k - 1 clusters and leaves a single one. For k = 2 the clique is a single vertex, so the rule is two-colouring:
 what is at even distance in the cannot-link graph belongs together. It is applied to the graph in which merged groups
-are single vertices that inherit their members' cannot-links, until nothing more follows.
+are single vertices that inherit their members' cannot-links, until nothing more follows. Each step is recorded with its
+clique, so that it can be checked without searching.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,16 +24,27 @@ _MAX_CLIQUES = 20_000
 """Cliques looked at before we stop to infer: what is found is right at any time, only perhaps not all."""
 
 
-def implied_groups(graph: Graph, k: int, deadline: Deadline | None = None) -> IntArray:
+class Implied(NamedTuple):
+    """What the rule implies, and why.
+
+    Attributes
+    ----------
+    group_of
+        The group of each vertex, numbered by first appearance.
+    merges
+        One row a step, in order: two vertices whose groups were united, then the clique of k - 1 vertices, or rather of
+        their groups, whose common neighbours they are.
+    """
+
+    group_of: IntArray
+    merges: IntArray
+
+
+def implied_groups(graph: Graph, k: int, deadline: Deadline | None = None) -> Implied:
     """Group the vertices that every proper colouring with at most k colours colours alike.
 
     Complete for k <= 2. For larger k, exactly what the rule above implies, unless the deadline passes or there are too
     many cliques; colourings may well agree on more.
-
-    Returns
-    -------
-    IntArray
-        The group of each vertex, numbered by first appearance.
 
     Raises
     ------
@@ -39,13 +52,14 @@ def implied_groups(graph: Graph, k: int, deadline: Deadline | None = None) -> In
         If the rule proves that no such colouring exists.
     """
     if len(graph.edges) == 0 and k > 1:
-        return np.arange(graph.n_vertices, dtype=np.int64)
+        return Implied(np.arange(graph.n_vertices, dtype=np.int64), np.empty((0, k + 1), dtype=np.int64))
     if k == 1:
         if len(graph.edges):
             raise Contradiction
-        return np.zeros(graph.n_vertices, dtype=np.int64)
+        vertices = np.arange(graph.n_vertices, dtype=np.int64)
+        return Implied(np.zeros_like(vertices), np.column_stack([vertices[:-1], vertices[1:]]))
     if k == 2:
-        return _sides_of_two_colouring(graph)
+        return Implied(_sides_of_two_colouring(graph), _common_neighbours(graph))
     return _CliqueMerging(graph, k).run(deadline or Deadline())
 
 
@@ -58,6 +72,14 @@ def _sides_of_two_colouring(graph: Graph) -> IntArray:
         raise Contradiction  # an odd cycle connects a vertex with itself on the other side
     # Vertices at even distance have their left copies in one component of the cover, those at odd distance never.
     return by_first_appearance(left)
+
+
+def _common_neighbours(graph: Graph) -> IntArray:
+    """Return all pairs of successive neighbours of a vertex, with it: chained, they join all its neighbours."""
+    ends = np.vstack([graph.edges, graph.edges[:, ::-1]])
+    ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
+    same = ends[:-1, 0] == ends[1:, 0]
+    return np.column_stack([ends[:-1, 1], ends[1:, 1], ends[:-1, 0]])[same]
 
 
 class _CliqueMerging:
@@ -73,9 +95,10 @@ class _CliqueMerging:
         _, core = graph.peel(k - 1)
         self.neighbours = graph.neighbour_sets(np.flatnonzero(core))
         self.merged_into: dict[int, int] = {}
+        self.merges: list[list[int]] = []
         self.finished: set[int] = set()
 
-    def run(self, deadline: Deadline) -> IntArray:
+    def run(self, deadline: Deadline) -> Implied:
         """Look at the k-cliques through each vertex, and again through each vertex that grew."""
         queue = deque(sorted(self.neighbours, key=lambda v: (len(self.neighbours[v]), v)))
         grown: set[int] = set()
@@ -100,7 +123,7 @@ class _CliqueMerging:
                     queue.append(v)
             else:
                 self.finished.add(v)
-        return self._groups()
+        return Implied(self._groups(), np.array(self.merges, dtype=np.int64).reshape(-1, self.k + 1))
 
     def _cliques(self, clique: list[int], candidates: set[int]) -> Iterator[list[int]]:
         """Extend a clique by its common neighbours to all cliques of size k."""
@@ -129,6 +152,7 @@ class _CliqueMerging:
                 if not free:
                     raise Contradiction  # u conflicts with all k classes
                 self._merge(u, free[0])
+                self.merges.append([u, free[0], *sorted(members - {free[0]})])
                 grown.add(free[0])
 
     def _merge(self, v: int, into: int) -> None:

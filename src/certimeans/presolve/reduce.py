@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError
@@ -23,6 +25,8 @@ class Presolved:
     ----------
     super_points
         The contracted problem; its ``expand_labels`` leads back.
+    merges
+        The steps of inference; see :func:`infer`.
     colouring
         Colours of the super-points that keep every cannot-link, at most k of them: a proof that a clustering exists.
         ``None`` if the deadline passed before one was found.
@@ -30,7 +34,9 @@ class Presolved:
         How many points each step removed.
     """
 
+    instance: Instance
     super_points: SuperPoints
+    merges: IntArray
     colouring: IntArray | None
     n_merged_by_must_links: int
     n_merged_by_inference: int
@@ -48,25 +54,35 @@ def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
         if int((groups := connected(instance.n_points, instance.must_link)).max()) + 1 < instance.n_clusters:
             raise Contradiction  # noqa: TRY301  # all contradictions end in the same explanation
         stated = contract(instance, groups)
-        super_points = infer(stated, deadline)
+        super_points, merges = infer(stated, deadline)
         colouring = find_colouring(super_points.graph, instance.n_clusters, deadline)
     except Contradiction:
         raise InfeasibleError(explain(instance)) from None
     return Presolved(
+        instance,
         super_points,
+        merges,
         colouring,
         n_merged_by_must_links=instance.n_points - stated.size,
         n_merged_by_inference=stated.size - super_points.size,
     )
 
 
-def infer(super_points: SuperPoints, deadline: Deadline | None = None) -> SuperPoints:
-    """Merge the super-points that the cannot-links force together.
+def infer(super_points: SuperPoints, deadline: Deadline | None = None) -> tuple[SuperPoints, IntArray]:
+    """Merge the super-points that the cannot-links force together, and say why.
+
+    Returns
+    -------
+    tuple
+        The merged super-points, and the steps as in :class:`~certimeans.presolve.infer.Implied`, each group named by
+        its first original point.
 
     Raises
     ------
     Contradiction
         If the cannot-links are found to contradict each other.
     """
-    groups = implied_groups(super_points.graph, super_points.n_clusters, deadline)
-    return super_points if int(groups.max()) + 1 == super_points.size else super_points.merge(groups)
+    implied = implied_groups(super_points.graph, super_points.n_clusters, deadline)
+    if int(implied.group_of.max()) + 1 < super_points.size:
+        return super_points.merge(implied.group_of), super_points.first_points[implied.merges]
+    return super_points, np.empty((0, super_points.n_clusters + 1), dtype=np.int64)

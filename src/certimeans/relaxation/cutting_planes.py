@@ -14,6 +14,8 @@ from certimeans.deadline import Deadline
 from certimeans.relaxation.admm import Admm, AdmmSettings, Iterate
 from certimeans.relaxation.cuts.separation import SeparationSettings, Separator
 from certimeans.relaxation.model import Relaxation
+from certimeans.relaxation.proof import Proof
+from certimeans.relaxation.safe_bound import NO_BOUND
 from certimeans.relaxation.spectral import SpectralError
 
 
@@ -90,24 +92,24 @@ class RelaxationOutcome:
     safe_lower_bound
         Proven lower bound on the cost of every clustering, in units of the scatter.
     proof
-        The multipliers that prove it (``primal`` apart).
-    last
-        The last iterate: where children go on.
+        The multipliers that prove it.
+    best
+        The iterate that they come from: where children go on.
     matrix
         The last Y: what branching and rounding look at.
     """
 
     reason: StopReason
     safe_lower_bound: float
-    proof: Iterate
-    last: Iterate
+    proof: Proof
+    best: Iterate
     matrix: FloatArray
     rounds: tuple[RoundStatistics, ...]
 
 
 def bound_by_cutting_planes(
     relaxation: Relaxation,
-    pruning_value: float,
+    pruning_value: float | Callable[[], float],
     *,
     start: Iterate | None = None,
     settings: CuttingPlaneSettings | None = None,
@@ -122,7 +124,8 @@ def bound_by_cutting_planes(
     relaxation
         The problem.
     pruning_value
-        Stop as soon as the proven bound reaches this; infinite for the best bound. In units of the scatter.
+        Stop as soon as the proven bound reaches this; infinite for the best bound. In units of the scatter. A function
+        is asked again each time, since better clusterings may be found meanwhile.
     start
         Where to start; its multipliers' bound is the first one proven.
     deadline
@@ -131,10 +134,16 @@ def bound_by_cutting_planes(
         Told about each round.
     """
     settings = settings or CuttingPlaneSettings()
-    loop = _Loop(relaxation, pruning_value, start or Iterate.cold(relaxation), settings, seed, deadline or Deadline())
+    value = pruning_value if callable(pruning_value) else lambda: pruning_value
+    loop = _Loop(relaxation, value, start or Iterate.cold(relaxation), settings, seed, deadline or Deadline())
     reason = loop.run(on_round)
     return RelaxationOutcome(
-        reason, loop.best_bound, loop.proof, loop.solver.snapshot(), loop.solver.spectral_matrix(), tuple(loop.rounds)
+        reason,
+        loop.best_bound,
+        Proof.pack(loop.best.cuts, loop.best_proven, relaxation.size),
+        loop.best,
+        loop.solver.spectral_matrix(),
+        tuple(loop.rounds),
     )
 
 
@@ -144,7 +153,7 @@ class _Loop:
     def __init__(
         self,
         relaxation: Relaxation,
-        pruning_value: float,
+        pruning_value: Callable[[], float],
         start: Iterate,
         settings: CuttingPlaneSettings,
         seed: int,
@@ -155,8 +164,8 @@ class _Loop:
         self.deadline = deadline
         self.solver = Admm(relaxation, start, settings.admm, seed)
         self.separator = Separator(settings.separation, seed)
-        self.best_bound = -np.inf
-        self.proof = start
+        self.best = start
+        self.best_proven = NO_BOUND
         self.rounds: list[RoundStatistics] = []
         self.new_cuts = 0
         self.separation_seconds = self.bound_seconds = 0.0
@@ -213,12 +222,17 @@ class _Loop:
 
     def _bound_reaches_target(self) -> bool:
         began = time.perf_counter()
-        bound = self.solver.safe_bound().safe_lower_bound
-        if bound > self.best_bound:
-            self.best_bound = bound
-            self.proof = self.solver.snapshot()
+        bound = self.solver.safe_bound()
+        if bound.safe_lower_bound > self.best_bound:
+            self.best_proven = bound
+            self.best = self.solver.snapshot()
         self.bound_seconds += time.perf_counter() - began
-        return self.best_bound >= self.pruning_value
+        return self.best_bound >= self.pruning_value()
+
+    @property
+    def best_bound(self) -> float:
+        """The best bound proven so far."""
+        return self.best_proven.safe_lower_bound
 
     def _give_up(self) -> StopReason | None:
         """Decide from the rounds so far whether to go on."""
@@ -238,7 +252,7 @@ class _Loop:
         earlier = self.rounds[-rounds].safe_lower_bound
         if not np.isfinite(earlier):
             return False
-        target = min(self.pruning_value, self.solver.relaxation.scatter)
+        target = min(self.pruning_value(), self.solver.relaxation.scatter)
         return target - self.best_bound > (1 - self.settings.stall_progress) * (target - earlier)
 
     def _separate(self) -> None:

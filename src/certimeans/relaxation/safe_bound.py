@@ -20,8 +20,9 @@ eigenvalues and f_i the distance to it, (3) is u'Gu plus the sum of the k - 1 lo
 **Rounding.** Nothing above needs accuracy of mu, G, t, q or f; the floats are taken as they are. What must not be
 trusted to floating point is treated so:
 
-- G_ij is the smaller of what the solver would like and the float of C + sum mu_c B_c, less an error bound for that sum;
-  so the condition of (1) holds exactly.
+- G = C + sum mu_c B_c - V, less an error bound for that sum, where V is what the solver would like, rounded to single
+  precision (as certificates store it) and then clipped to V_ij >= 0 where pairs can link; so the condition of (1)
+  holds exactly.
 - (2) is checked by a Cholesky factorisation of M + d I in floating point. If it runs to completion, the smallest
   eigenvalue is at least -e with e = g / (1 - g) trace, g = rounding_factor(s + 1) (Demmel 1989, Rump 2006; true for
   any order of summation). Forming M costs a further error, bounded in the Frobenius norm; x orthogonal to u is
@@ -29,6 +30,9 @@ trusted to floating point is treated so:
 - What remains, a handful of sums, is covered by subtracting a small multiple of the roundoff times their terms.
 
 If anything is not finite, or no d in sight makes the factorisation succeed, the bound is minus infinity.
+
+The allowance for rounding is taken several times, so that a checker with an analysis of its own, which may be coarser,
+can still confirm the bound from the same multipliers.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dsyevr
 
 from certimeans._typing import FloatArray
@@ -47,14 +52,29 @@ _LARGEST = 1e100  # nothing overflows below it
 _TINY = 1e-290  # keeps a zero matrix positive definite, and is far above underflow
 
 
+_ROOM_FOR_CHECKERS = 8.0
+
+
 class SafeBound(NamedTuple):
-    """A proven bound, and the same number before the allowance for rounding: for curiosity only."""
+    """A proven bound and what proves it.
+
+    Attributes
+    ----------
+    unsafe_lower_bound
+        The bound before the allowance for rounding: for curiosity only.
+    multipliers
+        Of the cuts, as their inequalities are written in :mod:`certimeans.relaxation.cuts.pool`; none is negative.
+    slack
+        V, of which the upper triangle counts.
+    """
 
     safe_lower_bound: float
     unsafe_lower_bound: float
+    multipliers: FloatArray
+    slack: NDArray[np.float32]
 
 
-NO_BOUND = SafeBound(-np.inf, -np.inf)
+NO_BOUND = SafeBound(-np.inf, -np.inf, np.empty(0), np.empty((0, 0), dtype=np.float32))
 
 
 def safe_lower_bound(relaxation: Relaxation, rows: CutRows, multipliers: FloatArray, dual: FloatArray) -> SafeBound:
@@ -67,38 +87,43 @@ def safe_lower_bound(relaxation: Relaxation, rows: CutRows, multipliers: FloatAr
     rows
         The cuts.
     multipliers
-        One number for each cut; negative ones count as zero.
+        One number for each row; negative ones count as zero.
     dual
         The solver's wish for G - C; only its upper triangle is read. Any matrix is allowed.
     """
     if not (np.isfinite(multipliers).all() and np.isfinite(dual).all()):
         return NO_BOUND
-    multipliers = np.maximum(multipliers, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        matrix = _admissible_matrix(relaxation, rows, multipliers, dual)
+        of_cuts = np.maximum(multipliers, 0.0) / rows.norms
+        multipliers = of_cuts * rows.norms
+        matrix, slack = _admissible_matrix(relaxation, rows, multipliers, dual)
         right_side = multipliers * rows.right_sides
         constant = relaxation.scatter - float(right_side.sum())
-        constant_error = rounding_factor(len(multipliers) + 4) * (relaxation.scatter + float(np.abs(right_side).sum()))
+        constant_error = rounding_factor(len(multipliers) + 16) * (relaxation.scatter + float(np.abs(right_side).sum()))
     if not (np.abs(matrix).max() < _LARGEST and abs(constant) < _LARGEST):
         return NO_BOUND
     spectral, spectral_error = _spectral_minimum(matrix, relaxation)
     unsafe = constant + spectral
-    # Each error term was itself computed with rounding; doubling their sum covers that amply.
-    error = 2 * (constant_error + spectral_error + relaxation.objective_error + 4 * UNIT_ROUNDOFF * abs(unsafe))
-    return SafeBound(unsafe - error, unsafe)
+    # Each error term was itself computed with rounding; the factor covers that amply.
+    error = constant_error + spectral_error + relaxation.objective_error + 4 * UNIT_ROUNDOFF * abs(unsafe)
+    return SafeBound(unsafe - _ROOM_FOR_CHECKERS * error, unsafe, of_cuts, slack)
 
 
-def _admissible_matrix(relaxation: Relaxation, rows: CutRows, multipliers: FloatArray, dual: FloatArray) -> FloatArray:
-    """Build G as in (1): near the wish ``C + dual`` and provably below C + sum mu_c B_c where pairs can link."""
+def _admissible_matrix(
+    relaxation: Relaxation, rows: CutRows, multipliers: FloatArray, dual: FloatArray
+) -> tuple[FloatArray, NDArray[np.float32]]:
+    """Build G as in (1), near the wish ``C + dual`` but provably below C + sum mu_c B_c - V where pairs can link."""
     total, total_of_sizes, terms = rows.weighted_sum(multipliers)
     limit = relaxation.objective + total
     total_of_sizes *= 2 * (rounding_factor(terms + 16) + 2 * relaxation.weight_error)
     limit -= total_of_sizes
     limit -= 4 * UNIT_ROUNDOFF * (np.abs(relaxation.objective) + np.abs(total))
-    upper = np.triu(dual)
-    matrix = relaxation.objective + upper + np.triu(upper, 1).T
-    np.minimum(matrix, limit, out=matrix, where=~relaxation.forbidden)
-    return matrix
+    slack = np.triu(total - dual).astype(np.float32)
+    np.maximum(slack, 0.0, out=slack, where=~relaxation.forbidden)
+    limit -= slack
+    limit -= np.triu(slack, 1).T
+    limit -= 4 * UNIT_ROUNDOFF * np.abs(limit)
+    return limit, slack
 
 
 def _spectral_minimum(matrix: FloatArray, relaxation: Relaxation) -> tuple[float, float]:

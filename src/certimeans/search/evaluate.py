@@ -59,7 +59,7 @@ class _Evaluation:
         bound = max(self.task.lower_bound, self.units.to_user(outcome.safe_lower_bound))
         if bound < self._pruning_cost() and outcome.reason is not StopReason.DEADLINE:
             self._round(points, outcome)
-        inheritance = Inheritance(points.group_of, points.weights, outcome.proof)
+        inheritance = Inheritance(points.group_of, points.weights, outcome.best)
         if bound >= self._pruning_cost():
             return self._outcome(NodeStatus.PRUNED, bound, points.size, inheritance, outcome)
         if outcome.reason is StopReason.DEADLINE:
