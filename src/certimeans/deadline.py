@@ -20,7 +20,8 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None = None) -> None:
-        self._end = math.inf if seconds is None else time.monotonic() + seconds
+        self._began = time.monotonic()
+        self._end = math.inf if seconds is None else self._began + seconds
         self._stopped = threading.Event()
 
     def request_stop(self) -> None:
@@ -35,6 +36,10 @@ class Deadline:
     def passed(self) -> bool:
         """Whether work should end."""
         return self._stopped.is_set() or time.monotonic() >= self._end
+
+    def elapsed(self) -> float:
+        """Seconds since it was set."""
+        return time.monotonic() - self._began
 
     def remaining(self) -> float:
         """Seconds left; infinite without a limit, never negative."""

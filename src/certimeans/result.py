@@ -1,10 +1,9 @@
-"""What a solve returns, and what it means."""
+"""What a solve returns."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,25 +12,11 @@ from certimeans._typing import FloatArray, IntArray
 from certimeans._version import __version__
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
+from certimeans.search.limits import Progress
+from certimeans.search.tree import Tree, TreeNode
+from certimeans.status import SolveStatus, relative_gap
 
-
-class SolveStatus(StrEnum):
-    """Why the solver stopped, and what its answer means.
-
-    In every case ``lower_bound`` is proven: no feasible clustering costs less. Labels, if there are any, were checked
-    against every constraint, and ``objective`` is their cost, recomputed from the raw data.
-    """
-
-    OPTIMAL = "optimal"
-    """The labels are optimal within the gap: (objective - lower_bound) / objective <= gap is proven."""
-    INFEASIBLE = "infeasible"
-    """No clustering satisfies the constraints. The solver raises ``InfeasibleError`` rather than return this."""
-    TIME_LIMIT = "time_limit"
-    """Time ran out. The labels are the best found, if any; the proven gap says how good they are."""
-    NODE_LIMIT = "node_limit"
-    """As for the time limit, with the number of nodes."""
-    INTERRUPTED = "interrupted"
-    """As for the time limit: Ctrl-C, SIGTERM, or a node that no worker survived."""
+__all__ = ["SolveResult", "SolveStatus", "relative_gap"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +43,10 @@ class SolveResult:
         Wall time.
     message
         What the user should know besides; usually empty.
+    history
+        How incumbent and bound moved over time.
+    search_tree
+        All nodes and what proves their bounds: what :meth:`save` makes the certificate from.
     """
 
     instance: Instance
@@ -73,6 +62,13 @@ class SolveResult:
     seconds: float
     seed: int
     message: str = ""
+    history: tuple[Progress, ...] = ()
+    search_tree: Tree = field(default_factory=Tree)
+
+    @property
+    def tree(self) -> tuple[TreeNode, ...]:
+        """The nodes of the search tree, by number."""
+        return tuple(self.search_tree.nodes)
 
     @property
     def labels(self) -> IntArray | None:
@@ -140,13 +136,6 @@ class SolveResult:
     def to_json(self) -> str:
         """Return the result as one JSON object."""
         return json.dumps(self.to_dict(), allow_nan=False)
-
-
-def relative_gap(upper: float, lower: float) -> float:
-    """Return (upper - lower) / upper: 0 if both are 0 or the bound has passed, infinite without a clustering."""
-    if not np.isfinite(upper):
-        return float("inf")
-    return 0.0 if upper <= lower else (upper - lower) / upper
 
 
 def _finite(value: float) -> float | None:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,16 @@ from threadpoolctl import threadpool_limits
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError, InternalError
 from certimeans.heuristics.incumbent import Incumbent
-from certimeans.presolve.reduce import presolve
+from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.constraints import PairsLike
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.checkpoint import CheckpointStore
 from certimeans.search.coordinator import Coordinator, SearchOutcome
+from certimeans.search.evaluate import resumed_inheritance
 from certimeans.search.executors import DaskWorkers, ForeignWorkers, ProcessWorkers, SerialWorkers, Workers
+from certimeans.search.history import History
 from certimeans.search.limits import Limits, Progress
 
 
@@ -71,7 +73,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     initial_labels
         A clustering to start from; it counts only if it keeps every constraint.
     callback
-        Told about progress after each node.
+        Told about progress: after each node, and after each round of cutting planes of a node in this process.
     executor
         Where to evaluate nodes instead: anything that speaks ``concurrent.futures.Executor``, ``n_jobs`` nodes at a
         time; for Dask's ``Client.get_executor()``, as many as the cluster has threads.
@@ -116,39 +118,40 @@ def solve_instance(
     checkpoint: str | Path | None = None,
 ) -> SolveResult:
     """Solve an instance that was built before; see :func:`solve`."""
-    began = time.perf_counter()
     _check(n_jobs, seed)
+    deadline = Deadline(limits.seconds)
+    history = History(callback)
     store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
     saved = None if store is None else store.load()
-    deadline = Deadline(limits.seconds)
+    history.begin()
     presolved = presolve(instance, deadline)
     incumbent = Incumbent(instance)
     if initial_labels is not None and Clustering.from_labels(instance, initial_labels).satisfies(instance):
         incumbent.offer(initial_labels)
     with _interruptible(deadline), threadpool_limits(limits=1, user_api="blas"):
-        workers = _workers(instance, n_jobs, executor, deadline)
+        workers = _workers(presolved, n_jobs, executor, deadline)
         try:
-            coordinator = Coordinator(workers, incumbent, limits, deadline, seed, callback, store)
+            coordinator = Coordinator(workers, incumbent, limits, deadline, seed, history.add, store)
             if saved is not None:
-                coordinator.resume(saved)
+                coordinator.resume(saved, partial(resumed_inheritance, presolved))
             outcome = coordinator.run()
         finally:
             workers.close()
-    return _checked(instance, incumbent, outcome, presolved.super_points.size, seed, time.perf_counter() - began)
+    return _checked(presolved, incumbent, outcome, history, seed, deadline.elapsed())
 
 
-def _workers(instance: Instance, n_jobs: int, executor: Executor | None, deadline: Deadline) -> Workers:
+def _workers(presolved: Presolved, n_jobs: int, executor: Executor | None, deadline: Deadline) -> Workers:
     if executor is not None:
         client = getattr(executor, "_client", None)  # Dask's executor, made by Client.get_executor()
-        return ForeignWorkers(instance, executor, n_jobs) if client is None else DaskWorkers(instance, client)
-    return SerialWorkers(instance, deadline) if n_jobs == 1 else ProcessWorkers(instance, n_jobs, deadline)
+        return ForeignWorkers(presolved, executor, n_jobs) if client is None else DaskWorkers(presolved, client)
+    return SerialWorkers(presolved, deadline) if n_jobs == 1 else ProcessWorkers(presolved, n_jobs, deadline)
 
 
 def _checked(
-    instance: Instance, incumbent: Incumbent, outcome: SearchOutcome, size: int, seed: int, seconds: float
+    presolved: Presolved, incumbent: Incumbent, outcome: SearchOutcome, history: History, seed: int, seconds: float
 ) -> SolveResult:
     """Build the result and check it against itself: better no result than a wrong one."""
-    root = outcome.root
+    instance = presolved.instance
     clustering = incumbent.clustering
     if clustering is not None:
         again = Clustering.from_labels(instance, clustering.labels)
@@ -165,12 +168,14 @@ def _checked(
         root_lower_bound=min(outcome.root_lower_bound, incumbent.cost),
         root_seconds=outcome.root_seconds,
         nodes=outcome.nodes,
-        size=size,
-        cuts=root.rounds[-1].n_cuts if root is not None and root.rounds else 0,
+        size=presolved.super_points.size,
+        cuts=outcome.cuts,
         rounds=outcome.rounds,
         seconds=seconds,
         seed=seed,
         message=message,
+        history=tuple(history.entries),
+        search_tree=outcome.tree,
     )
 
 

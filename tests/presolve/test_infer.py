@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 
+from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.presolve.graph import Contradiction, Graph, unique_edges
 from certimeans.presolve.infer import implied_groups
+from certimeans.problem.clustering import by_first_appearance
 from tests.oracles.brute_force import is_feasible, partitions
 
 
@@ -13,7 +15,7 @@ def graph_of(n: int, *edges: tuple[int, int]) -> Graph:
 
 def test_two_clusters_put_even_distances_together() -> None:
     """On the path 0-1-2-3 the ends alternate; 4 is free."""
-    assert implied_groups(graph_of(5, (0, 1), (1, 2), (2, 3)), 2).tolist() == [0, 1, 0, 1, 2]
+    assert implied_groups(graph_of(5, (0, 1), (1, 2), (2, 3)), 2).group_of.tolist() == [0, 1, 0, 1, 2]
 
 
 def test_an_odd_cycle_contradicts_two_clusters() -> None:
@@ -21,25 +23,25 @@ def test_an_odd_cycle_contradicts_two_clusters() -> None:
     cycle = graph_of(5, (0, 1), (1, 2), (2, 3), (3, 4), (0, 4))
     with pytest.raises(Contradiction):
         implied_groups(cycle, 2)
-    assert implied_groups(cycle, 3).tolist() == [0, 1, 2, 3, 4]
+    assert implied_groups(cycle, 3).group_of.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_a_point_that_conflicts_with_all_but_one_class_of_a_clique_joins_it() -> None:
     """With k = 3, point 3 conflicts with 1 and 2 of the triangle 0, 1, 2, so it shares the cluster of 0."""
-    assert implied_groups(graph_of(4, (0, 1), (0, 2), (1, 2), (1, 3), (2, 3)), 3).tolist() == [0, 1, 2, 0]
+    assert implied_groups(graph_of(4, (0, 1), (0, 2), (1, 2), (1, 3), (2, 3)), 3).group_of.tolist() == [0, 1, 2, 0]
 
 
 def test_what_is_inferred_is_used_again() -> None:
     """A strip of triangles: each new point is determined by the two before it, all the way along."""
     n = 60
     strip = graph_of(n, *[(i, i + step) for step in (1, 2) for i in range(n - step)])
-    assert implied_groups(strip, 3).tolist() == [i % 3 for i in range(n)]
+    assert implied_groups(strip, 3).group_of.tolist() == [i % 3 for i in range(n)]
 
 
 def test_merged_points_inherit_cannot_links() -> None:
     """3 joins 0 and brings its conflict with 4; with 4 also against 1, 4 must join 2."""
     edges = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (3, 4), (1, 4)]
-    assert implied_groups(graph_of(5, *edges), 3).tolist() == [0, 1, 2, 0, 2]
+    assert implied_groups(graph_of(5, *edges), 3).group_of.tolist() == [0, 1, 2, 0, 2]
 
 
 def test_a_clique_of_k_plus_one_is_a_contradiction() -> None:
@@ -50,7 +52,7 @@ def test_a_clique_of_k_plus_one_is_a_contradiction() -> None:
 
 def test_a_single_cluster_takes_everything_or_nothing() -> None:
     """K = 1 merges all points, and any cannot-link contradicts it."""
-    assert implied_groups(graph_of(3), 1).tolist() == [0, 0, 0]
+    assert implied_groups(graph_of(3), 1).group_of.tolist() == [0, 0, 0]
     with pytest.raises(Contradiction):
         implied_groups(graph_of(3, (0, 2)), 1)
 
@@ -64,10 +66,12 @@ def test_inference_never_loses_a_feasible_clustering(seed: int) -> None:
     pairs = [(int(a), int(b)) for a, b in edges]
     proper = [labels for parts in range(1, k + 1) for labels in partitions(n, parts) if is_feasible(labels, (), pairs)]
     try:
-        groups = implied_groups(Graph(n, edges), k).tolist()
+        implied = implied_groups(Graph(n, edges), k)
     except Contradiction:
         assert proper == []
         return
+    groups = implied.group_of.tolist()
+    assert replayed(Graph(n, edges), implied.merges) == groups
     together = {(i, j) for j in range(n) for i in range(j) if all(labels[i] == labels[j] for labels in proper)}
     inferred = {(i, j) for j in range(n) for i in range(j) if groups[i] == groups[j]}
     if proper:
@@ -84,12 +88,28 @@ def test_the_rule_is_applied_until_nothing_more_follows(seed: int) -> None:
     hidden = random.integers(0, k, size=n)
     pairs = random.integers(0, n, size=(int(random.integers(40, 260)), 2))
     graph = Graph(n, unique_edges(pairs[hidden[pairs[:, 0]] != hidden[pairs[:, 1]]]))
-    groups = implied_groups(graph, k)
+    groups, merges = implied_groups(graph, k)
+    assert replayed(graph, merges) == groups.tolist()
     size = int(groups.max()) + 1
     assert all(len(set(hidden[groups == group])) == 1 for group in range(size)) or size == n
     merged = Graph(size, unique_edges(groups[graph.edges])).neighbour_sets(np.arange(size))
     for clique in all_cliques(merged, k - 1):
         assert len(set.intersection(*(merged[v] for v in clique))) <= 1
+
+
+def replayed(graph: Graph, merges: IntArray) -> list[int]:
+    """Apply the recorded steps one by one, and see that each has its reason."""
+    group = list(range(graph.n_vertices))
+
+    def conflict(a: int, b: int) -> bool:
+        return any({group[i], group[j]} == {group[a], group[b]} for i, j in graph.edges) and group[a] != group[b]
+
+    for i, j, *clique in merges.tolist():
+        if group[i] != group[j]:
+            assert all(conflict(a, b) for n, a in enumerate(clique) for b in clique[:n])
+            assert all(conflict(c, i) and conflict(c, j) for c in clique)
+            group = [group[i] if g == group[j] else g for g in group]
+    return [int(g) for g in by_first_appearance(np.array(group))]
 
 
 def all_cliques(neighbours: dict[int, set[int]], size: int) -> list[tuple[int, ...]]:
@@ -102,4 +122,4 @@ def all_cliques(neighbours: dict[int, set[int]], size: int) -> list[tuple[int, .
 def test_a_passed_deadline_stops_the_inference_early() -> None:
     """What is returned then is less, but right."""
     strip = graph_of(6, *[(i, i + step) for step in (1, 2) for i in range(6 - step)])
-    assert implied_groups(strip, 3, Deadline(0)).tolist() == [0, 1, 2, 3, 4, 5]
+    assert implied_groups(strip, 3, Deadline(0)).group_of.tolist() == [0, 1, 2, 3, 4, 5]

@@ -11,20 +11,50 @@ import pytest
 
 from certimeans import InputError, SolveStatus, solve
 from certimeans.problem.instance import Instance
-from certimeans.search.checkpoint import CheckpointStore, OpenNode, SavedSearch
-from certimeans.search.node import Decision
+from certimeans.relaxation.cuts.pool import Cuts
+from certimeans.relaxation.proof import Proof
+from certimeans.search.checkpoint import CheckpointStore, SavedSearch
+from certimeans.search.node import Decision, NodeProof
+from certimeans.search.tree import Tree, TreeNode, TreeStatus
 from tests.search.test_solve import hard_points
 
+PROOF = NodeProof(
+    np.array([0, 1, 1]),
+    Proof(Cuts.new(np.array([[0, 1]]), np.array([[-1, 1]])).with_multipliers(np.array([0.3])), np.ones(3, np.float32)),
+)
 SAVED = SavedSearch(
-    open_nodes=(OpenNode(3, 1, (Decision(0, 2, together=True), Decision(1, 2, together=False)), 0.5),),
-    closed_bound=math.inf,
+    tree=Tree.of(
+        [
+            TreeNode(0, -1, None, TreeStatus.BRANCHED, 0.25, 3, 1.5),
+            TreeNode(1, 0, Decision(0, 2, together=True), TreeStatus.INFEASIBLE, math.inf, 0, 0.1),
+            TreeNode(2, 0, Decision(0, 2, together=False), TreeStatus.OPEN, 0.25),
+        ],
+        proven=[0, 1],
+    ),
     labels=(0, 1, 0),
-    nodes_created=5,
     nodes_done=4,
     rounds=17,
+    cuts=3,
     root_lower_bound=0.25,
     root_seconds=1.5,
 )
+SAVED.tree.proofs[0] = PROOF
+SAVED.tree.merges[1] = np.array([[0, 1, 2]])
+
+
+def assert_same(first: SavedSearch | None, second: SavedSearch) -> None:
+    """Compare two saved searches, proofs included."""
+    assert first is not None
+    assert {**vars(first), "tree": None} == {**vars(second), "tree": None}
+    assert (first.tree.nodes, first.tree.proven) == (second.tree.nodes, second.tree.proven)
+    assert first.tree.proofs.keys() == second.tree.proofs.keys()
+    for number, proof in first.tree.proofs.items():
+        other = second.tree.proofs[number]
+        np.testing.assert_array_equal(proof.group_of, other.group_of)
+        np.testing.assert_array_equal(proof.proof.slack, other.proof.slack)
+        for name in ("members", "coefficients", "multipliers"):
+            np.testing.assert_array_equal(getattr(proof.proof.cuts, name), getattr(other.proof.cuts, name))
+    np.testing.assert_equal(first.tree.merges, second.tree.merges)
 
 
 def store_in(folder: Path, k: int = 2) -> CheckpointStore:
@@ -36,7 +66,7 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     store = store_in(tmp_path / "new")
     assert store.load() is None
     store.save(SAVED)
-    assert store.load() == SAVED
+    assert_same(store.load(), SAVED)
 
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
@@ -48,8 +78,10 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> Non
     whole = path.read_bytes()
     for damaged in (b"", whole[:10], whole[:-1], whole.replace(b"17", b"18"), b"[]", b"null", b"\xff\xfe"):
         path.write_bytes(damaged)
-        assert store.load() == SAVED
+        assert_same(store.load(), SAVED)
     (tmp_path / "checkpoint.previous.json").write_bytes(whole[:50])
+    path.write_bytes(whole)
+    (tmp_path / "proofs" / "0.npz").write_bytes(b"PK")
     with pytest.raises(InputError, match=r"checkpoint\.json: the checkpoint is damaged; remove it"):
         store.load()
 
@@ -62,7 +94,7 @@ def test_foreign_checkpoints_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.json"
     record = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**record, "format": 99}), encoding="utf-8")
-    with pytest.raises(InputError, match="in format 99; this version reads format 1"):
+    with pytest.raises(InputError, match="in format 99; this version reads format 2"):
         store_in(tmp_path).load()
 
 
@@ -94,6 +126,13 @@ print(result.status, repr(result.objective))
 """
 
 
+def test_a_search_stopped_by_the_clock_goes_on(tmp_path: Path) -> None:
+    """The node that the time limit stopped is open in the checkpoint, so that the next run can prove the optimum."""
+    stopped = solve(hard_points(), 8, checkpoint=tmp_path, time_limit=0.3)
+    assert stopped.status is SolveStatus.TIME_LIMIT
+    assert solve(hard_points(), 8, checkpoint=tmp_path).status is SolveStatus.OPTIMAL
+
+
 def test_a_killed_search_resumes_to_the_same_optimum(tmp_path: Path) -> None:
     """SIGKILL at several moments: each new process goes on from the checkpoint, and the last one proves the optimum."""
     points = hard_points()
@@ -122,4 +161,4 @@ def test_a_killed_search_resumes_to_the_same_optimum(tmp_path: Path) -> None:
 def store_in_matches(checkpoint: Path) -> bool:
     """Whether the newest checkpoint, or the one before it, is whole."""
     paths = [checkpoint, checkpoint.with_name("checkpoint.previous.json")]
-    return any(json.loads(path.read_bytes())["format"] == 1 for path in paths if path.exists())
+    return any(json.loads(path.read_bytes())["format"] == 2 for path in paths if path.exists())

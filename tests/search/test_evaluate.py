@@ -3,6 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from certimeans.errors import InfeasibleError
+from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
 from certimeans.search.evaluate import evaluate
 from certimeans.search.node import Decision, NodeStatus, NodeTask
@@ -30,7 +32,12 @@ def test_a_nodes_bound_holds_for_every_clustering_inside_it(block: int) -> None:
         must = [*small.must_link, *((d.i, d.j) for d in decisions if d.together)]
         cannot = [*small.cannot_link, *((d.i, d.j) for d in decisions if not d.together)]
         inside = list(feasible_partitions(n, small.k, must, cannot))
-        outcome = evaluate(small.build(), task(decisions))
+        try:
+            presolved = presolve(small.build())
+        except InfeasibleError:
+            assert inside == []
+            continue
+        outcome = evaluate(presolved, task(decisions))
         if outcome.status is NodeStatus.INFEASIBLE:
             assert inside == []
             infeasible += 1
@@ -43,23 +50,23 @@ def test_a_nodes_bound_holds_for_every_clustering_inside_it(block: int) -> None:
 
 def test_children_start_no_lower_than_their_parent() -> None:
     """Both children of a root that was stopped early have at least its bound, and together they cover its optimum."""
-    instance = Instance.create(hard_points(), 8)
-    root = evaluate(instance, task(gap=0.0))
+    problem = presolve(Instance.create(hard_points(), 8))
+    root = evaluate(problem, task(gap=0.0))
     assert root.status is NodeStatus.BRANCHED
     assert root.branching_pair is not None
     children = []
     for together in (True, False):
         decision = Decision(*root.branching_pair, together=together)
         child = NodeTask(1, 0, (decision,), root.inheritance, 0.0, math.inf, 0.0, seed=0, seconds=None)
-        children.append(evaluate(instance, child))
+        children.append(evaluate(problem, child))
     assert min(child.lower_bound for child in children) >= root.lower_bound * (1 - 1e-9)
     assert {child.size for child in children} == {root.size, root.size - 1}
 
 
 def test_a_node_is_pruned_by_a_good_incumbent_in_the_middle_of_its_work() -> None:
     """With a target far below the optimum the first bounds are enough."""
-    instance = Instance.create(hard_points(), 8)
-    full = evaluate(instance, task(gap=0.0))
-    early = evaluate(instance, task(gap=0.2))
+    problem = presolve(Instance.create(hard_points(), 8))
+    full = evaluate(problem, task(gap=0.0))
+    early = evaluate(problem, task(gap=0.2))
     assert early.status is NodeStatus.PRUNED
     assert sum(r.iterations for r in early.rounds) < sum(r.iterations for r in full.rounds)

@@ -9,6 +9,7 @@ import pytest
 from certimeans import SolveStatus, solve
 from certimeans.deadline import Deadline
 from certimeans.heuristics.incumbent import Incumbent
+from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
 from certimeans.search.coordinator import Coordinator
 from certimeans.search.executors import SerialWorkers
@@ -51,7 +52,7 @@ class DeadlyWorkers(SerialWorkers):
     """Workers that die of one node, every time."""
 
     def __init__(self, instance: Instance, deadly: int) -> None:
-        super().__init__(instance, Deadline())
+        super().__init__(presolve(instance), Deadline())
         self.deadly = deadly
         self.n_deaths = 0
 

@@ -74,13 +74,16 @@ def test_the_same_seed_gives_the_same_tree() -> None:
 
 
 def test_bounds_never_fall_and_stay_below_the_incumbent() -> None:
-    """Progress is told node by node with the bound that is proven at that moment."""
+    """Progress is told round by round with the bound that is proven at that moment, and kept in the history."""
     seen: list[Progress] = []
     result = solve(hard_points(), 8, callback=seen.append)
     bounds = [p.lower_bound for p in seen]
     assert bounds == sorted(bounds)
     assert all(p.lower_bound <= p.incumbent_cost for p in seen)
-    assert len(seen) == result.nodes
+    assert len(seen) > result.nodes
+    assert {p.phase for p in seen} == {"presolve", "heuristics", "root", "search"}
+    moved = [(p.incumbent_cost, p.lower_bound) for p in result.history]
+    assert list(dict.fromkeys(moved)) == list(dict.fromkeys((p.incumbent_cost, p.lower_bound) for p in seen))
 
 
 def test_limits_return_the_incumbent_with_a_proven_bound() -> None:

@@ -140,7 +140,7 @@ def contradicts(n_points: int, links: Iterable[Link], k: int, deadline: Deadline
     try:
         edges = lift(_pairs(links, "cannot-link"), group_of)
         graph = Graph(int(group_of.max()) + 1, edges)
-        merged = implied_groups(graph, k, deadline)
+        merged = implied_groups(graph, k, deadline).group_of
         find_colouring(Graph(int(merged.max()) + 1, lift(edges, merged)), k, deadline)
     except Contradiction:
         return True

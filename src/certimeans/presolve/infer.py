@@ -79,7 +79,8 @@ def _common_neighbours(graph: Graph) -> IntArray:
     ends = np.vstack([graph.edges, graph.edges[:, ::-1]])
     ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
     same = ends[:-1, 0] == ends[1:, 0]
-    return np.column_stack([ends[:-1, 1], ends[1:, 1], ends[:-1, 0]])[same]
+    chained: IntArray = np.column_stack([ends[:-1, 1], ends[1:, 1], ends[:-1, 0]])[same]
+    return chained
 
 
 class _CliqueMerging:

@@ -1,15 +1,17 @@
-"""Save the search and resume it: the open nodes, the incumbent and the proven bound, as one JSON file.
+"""Save the search and resume it: tree and incumbent as one JSON file, each node's proof as an ``.npz`` beside it.
 
-A node is its decisions; a resumed node starts its relaxation cold, but its parent's bound stands. The file is replaced
-atomically, carries a checksum, and its predecessor is kept: whenever the process dies, one of the two is whole.
+An open node is its decisions; it starts again from the proof of its parent. The JSON file is replaced atomically,
+carries a checksum, and its predecessor is kept: whenever the process dies, one of the two is whole. Proofs are written
+once, before the tree that mentions them, and stay.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import math
-from dataclasses import dataclass
+import zipfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,40 +22,32 @@ from certimeans.errors import InputError
 from certimeans.problem._atomic import write_atomically
 from certimeans.problem.instance import Instance
 from certimeans.search.node import Decision
+from certimeans.search.proof_arrays import from_arrays, to_arrays
+from certimeans.search.tree import Tree, TreeNode, TreeStatus
 
-FORMAT = 1
+FORMAT = 2
 _NAME = "checkpoint.json"
 _PREVIOUS = "checkpoint.previous.json"
+_PROOFS = "proofs"
 
 
-@dataclass(frozen=True)
-class OpenNode:
-    """A node that still has to be evaluated, and its parent's proven bound."""
-
-    number: int
-    parent: int
-    decisions: tuple[Decision, ...]
-    lower_bound: float
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SavedSearch:
     """All that a search needs to go on.
 
     Attributes
     ----------
-    closed_bound
-        The least bound of the nodes that are done with; infinite if there are none.
+    tree
+        All nodes, with the proofs that are still needed.
     labels
         The incumbent, or ``None``.
     """
 
-    open_nodes: tuple[OpenNode, ...]
-    closed_bound: float
+    tree: Tree
     labels: tuple[int, ...] | None
-    nodes_created: int
     nodes_done: int
     rounds: int
+    cuts: int
     root_lower_bound: float
     root_seconds: float
 
@@ -65,9 +59,11 @@ class CheckpointStore:
         self.folder = folder
         self._fingerprint = instance.fingerprint
         self._n_points = instance.n_points
+        self._written: set[int] = set()
 
     def save(self, search: SavedSearch) -> None:
-        """Replace the checkpoint, keeping the one before."""
+        """Replace the checkpoint, keeping the one before; write the proofs that are new."""
+        self._save_proofs(search.tree)
         content = json.dumps(_to_plain(search), allow_nan=False)
         head = {"format": FORMAT, "version": __version__, "fingerprint": self._fingerprint}
         data = json.dumps({**head, "sha256": _digest(content), "search": content}).encode()
@@ -76,6 +72,31 @@ class CheckpointStore:
         if path.exists():
             path.replace(self.folder / _PREVIOUS)
         write_atomically(path, data)
+
+    def forget(self, number: int) -> None:
+        """Write the proof of a node again with the next checkpoint, since it changed."""
+        self._written.discard(number)
+
+    def _save_proofs(self, tree: Tree) -> None:
+        for number in (tree.proofs.keys() | tree.merges.keys()) - self._written:
+            buffer = io.BytesIO()
+            np.savez(buffer, **to_arrays(tree.proofs.get(number), tree.merges.get(number)))  # type: ignore[arg-type]
+            folder = self.folder / _PROOFS
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(folder / f"{number}.npz", buffer.getvalue())
+            self._written.add(number)
+
+    def _load_proofs(self, tree: Tree, proofs: list[int], merges: list[int]) -> None:
+        for number in sorted({*proofs, *merges}):
+            with np.load(self.folder / _PROOFS / f"{number}.npz", allow_pickle=False) as arrays:
+                proof, steps = from_arrays(arrays)
+            if (proof is not None and proof.group_of.shape != (self._n_points,)) or not 0 <= number < len(tree.nodes):
+                raise ValueError("a proof of another shape")
+            if proof is not None and number in proofs:
+                tree.proofs[number] = proof
+            if steps is not None and number in merges:
+                tree.merges[number] = steps
+            self._written.add(number)
 
     def load(self) -> SavedSearch | None:
         """Read the checkpoint, or the one before if that is damaged; ``None`` if there is none at all.
@@ -95,7 +116,7 @@ class CheckpointStore:
                 raise InputError(f"{path}: cannot be read ({error.strerror})") from None
             try:
                 return self._parse(path, data)
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
+            except (ValueError, KeyError, TypeError, IndexError, OSError, RecursionError, zipfile.BadZipFile) as error:
                 if isinstance(error, InputError):
                     raise
                 problems.append(f"{path}: the checkpoint is damaged")
@@ -115,37 +136,50 @@ class CheckpointStore:
             )
         if record["fingerprint"] != self._fingerprint:
             raise InputError(f"{path}: the checkpoint belongs to another instance (points, weights, k or constraints)")
-        return _from_plain(json.loads(content), self._n_points)
+        return self._from_plain(json.loads(content))
+
+    def _from_plain(self, plain: dict[str, Any]) -> SavedSearch:
+        tree = Tree.of([_node(*fields) for fields in plain["nodes"]], plain["proven"])
+        if any(d is not None and not (0 <= min(d.i, d.j) <= max(d.i, d.j) < self._n_points) for d in _decisions(tree)):
+            raise ValueError("a decision names a point that does not exist")
+        self._load_proofs(tree, plain["proofs"], plain["merges"])
+        labels = plain["labels"]
+        if labels is not None and np.shape(labels) != (self._n_points,):
+            raise ValueError("labels of the wrong length")
+        return SavedSearch(
+            tree=tree,
+            labels=None if labels is None else tuple(labels),
+            **{name: plain[name] for name in ("nodes_done", "rounds", "cuts", "root_lower_bound", "root_seconds")},
+        )
 
 
 def _to_plain(search: SavedSearch) -> dict[str, Any]:
-    plain = dict(vars(search))
-    plain["open_nodes"] = [
-        [node.number, node.parent, [[d.i, d.j, d.together] for d in node.decisions], node.lower_bound]
-        for node in search.open_nodes
-    ]
-    plain["closed_bound"] = None if math.isinf(search.closed_bound) else search.closed_bound
-    return plain
-
-
-def _from_plain(plain: dict[str, Any], n_points: int) -> SavedSearch:
-    nodes = tuple(
-        OpenNode(number, parent, tuple(Decision(int(i), int(j), bool(together)) for i, j, together in decisions), bound)
-        for number, parent, decisions, bound in plain.pop("open_nodes")
-    )
-    for node in nodes:
-        if any(not (0 <= d.i < n_points and 0 <= d.j < n_points) for d in node.decisions):
-            raise ValueError("a decision names a point that does not exist")
-    closed = plain.pop("closed_bound")
-    labels = plain.pop("labels")
-    if labels is not None and np.shape(labels) != (n_points,):
-        raise ValueError("labels of the wrong length")
-    return SavedSearch(
-        open_nodes=nodes,
-        closed_bound=math.inf if closed is None else float(closed),
-        labels=None if labels is None else tuple(labels),
+    tree = search.tree
+    plain = {name: value for name, value in vars(search).items() if name != "tree"}
+    return {
         **plain,
+        "nodes": [list(vars(replace(node, lower_bound=_finite(node.lower_bound))).values()) for node in tree.nodes],
+        "proven": sorted(tree.proven),
+        "proofs": sorted(tree.proofs),
+        "merges": sorted(tree.merges),
+    }
+
+
+def _finite(bound: float) -> Any:
+    return bound if np.isfinite(bound) else None
+
+
+def _node(
+    number: int, parent: int, decision: list[Any] | None, status: str, bound: float | None, size: int, seconds: float
+) -> TreeNode:
+    made = None if decision is None else Decision(int(decision[0]), int(decision[1]), bool(decision[2]))
+    return TreeNode(
+        number, parent, made, TreeStatus(status), np.inf if bound is None else float(bound), int(size), float(seconds)
     )
+
+
+def _decisions(tree: Tree) -> list[Decision | None]:
+    return [node.decision for node in tree.nodes]
 
 
 def _digest(content: str) -> str:

@@ -9,16 +9,18 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, replace
 
+from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.heuristics.incumbent import Incumbent
-from certimeans.result import SolveStatus
-from certimeans.search.checkpoint import CheckpointStore, OpenNode, SavedSearch
+from certimeans.search.checkpoint import CheckpointStore, SavedSearch
 from certimeans.search.executors import Workers
 from certimeans.search.limits import Limits, Progress, reason_to_stop
-from certimeans.search.node import Decision, Inheritance, NodeOutcome, NodeStatus, NodeTask
+from certimeans.search.node import Decision, Inheritance, NodeOutcome, NodeProof, NodeReport, NodeStatus, NodeTask
+from certimeans.search.tree import Tree, TreeNode, TreeStatus
+from certimeans.status import SolveStatus
 
 _MAX_DEATHS = 3
-_POLL_SECONDS = 0.2
+_POLL_SECONDS = 0.1
 _GRACE_SECONDS = 0.5
 _SECONDS_BETWEEN_SAVES = 2.0
 
@@ -29,12 +31,13 @@ class SearchOutcome:
 
     status: SolveStatus
     lower_bound: float
-    root: NodeOutcome | None
     root_lower_bound: float
     root_seconds: float
     nodes: int
     rounds: int
+    cuts: int
     abandoned: int
+    tree: Tree
 
 
 class Coordinator:
@@ -58,38 +61,48 @@ class Coordinator:
         self.limits = limits
         self.deadline = deadline
         self.seed = seed
+        self.tree = Tree()
         self._on_progress = on_progress
-        self._began = time.perf_counter()
         self._queue: list[tuple[float, int, NodeTask]] = []
         self._running: dict[Future[NodeOutcome], NodeTask] = {}
+        self._starting: NodeTask | None = None  # between queue and running; a serial worker evaluates it right there
+        self._live_bounds: dict[int, float] = {}  # what running nodes have reported; proven, but not yet in our hands
         self._deaths: dict[int, int] = {}
         self._suspects: set[int] = set()
-        self._created = 0
         self._closed_bound = math.inf  # the least bound of nodes that were pruned or given up
-        self._root: NodeOutcome | None = None
-        self._nodes_done = 0
-        self._rounds = 0
-        self._cuts = 0
-        self._abandoned = 0
+        self._nodes_done = self._rounds = self._root_cuts = self._cuts = self._abandoned = 0
+        self._root_lower_bound = self._root_seconds = 0.0
         self._store = store
         self._last_save = -math.inf
-        self._root_lower_bound = self._root_seconds = 0.0
+        workers.listen(self._hear)
+        workers.publish(incumbent.cost)
 
-    def resume(self, saved: SavedSearch) -> None:
-        """Go on with a saved search, whose incumbent is checked like any other."""
+    def resume(
+        self, saved: SavedSearch, inheritance_from: Callable[[tuple[Decision, ...], NodeProof], Inheritance]
+    ) -> None:
+        """Go on with a saved search, whose incumbent is checked like any other.
+
+        ``inheritance_from`` rebuilds what a node with these decisions starts from, given a proof on the way to it.
+        """
         if saved.labels is not None:
-            self.incumbent.offer(saved.labels)
-        self._created = saved.nodes_created
-        self._nodes_done, self._rounds = saved.nodes_done, saved.rounds
-        self._closed_bound = saved.closed_bound
+            self._offer(saved.labels)
+        self.tree = saved.tree
+        self._nodes_done, self._rounds, self._root_cuts = saved.nodes_done, saved.rounds, saved.cuts
         self._root_lower_bound, self._root_seconds = saved.root_lower_bound, saved.root_seconds
-        for node in saved.open_nodes:
-            self._queue_node(node.number, node.parent, node.decisions, None, node.lower_bound)
+        for node in self.tree.nodes:
+            if node.status in {TreeStatus.OPEN, TreeStatus.GIVEN_UP}:  # perhaps it survives this time
+                self.tree.mark(node.number, TreeStatus.OPEN, node.lower_bound)
+                proof = self.tree.nearest_proof(node.number)
+                decisions = self.tree.decisions(node.number)
+                self._enqueue(node, None if proof is None else inheritance_from(decisions, proof))
+            elif node.status is TreeStatus.PRUNED:
+                self._closed_bound = min(self._closed_bound, node.lower_bound)
 
     def run(self) -> SearchOutcome:
         """Search until the gap is proven closed, or there is another reason to stop."""
-        if self._created == 0:
-            self._push(parent=-1, decisions=(), inheritance=None, bound=0.0)
+        if not self.tree.nodes:
+            self._enqueue(self.tree.add(-1, None, 0.0), None)
+            self._announce()
             self._submit()
             self._search_beside_the_root()
         status: SolveStatus | None = None
@@ -101,45 +114,41 @@ class Coordinator:
         if status is not None and self._running:
             self._collect(_GRACE_SECONDS)  # they were told to stop and return their bounds
         status = self._stop_reason() or status or SolveStatus.INTERRUPTED
+        self._live_bounds.clear()
         self._save(force=True)
         return SearchOutcome(
             status,
             self._lower_bound(),
-            self._root,
             self._root_lower_bound,
             self._root_seconds,
             self._nodes_done,
             self._rounds,
+            self._root_cuts,
             self._abandoned,
+            self.tree,
         )
 
-    def _push(
-        self, parent: int, decisions: tuple[Decision, ...], inheritance: Inheritance | None, bound: float
-    ) -> None:
-        self._queue_node(self._created, parent, decisions, inheritance, bound)
-        self._created += 1
-
-    def _queue_node(
-        self,
-        number: int,
-        parent: int,
-        decisions: tuple[Decision, ...],
-        inheritance: Inheritance | None,
-        bound: float,
-    ) -> None:
-        # Incumbent and time limit are filled in when the task is handed out.
+    def _enqueue(self, node: TreeNode, inheritance: Inheritance | None) -> None:
         task = NodeTask(
-            number, parent, decisions, inheritance, bound, math.inf, self.limits.gap, self.seed, seconds=None
+            number=node.number,
+            parent=node.parent,
+            decisions=self.tree.decisions(node.number),
+            inheritance=inheritance,
+            lower_bound=node.lower_bound,
+            incumbent_cost=math.inf,  # this and the time limit are filled in when the task is handed out
+            gap=self.limits.gap,
+            seed=self.seed,
+            seconds=None,
         )
-        heapq.heappush(self._queue, (bound, number, task))
+        heapq.heappush(self._queue, (node.lower_bound, node.number, task))
 
     def _submit(self) -> None:
         while self._queue and len(self._running) < self.workers.capacity:
             if self._node_budget_is_used_up() or self._must_wait(self._queue[0][2]):
                 return
-            bound, _, task = heapq.heappop(self._queue)
+            bound, number, task = heapq.heappop(self._queue)
             if bound >= self._pruning_cost():
-                self._closed_bound = min(self._closed_bound, bound)
+                self._close(number, TreeStatus.PRUNED, bound)
                 continue
             remaining = self.deadline.remaining()
             task = replace(
@@ -147,10 +156,12 @@ class Coordinator:
                 incumbent_cost=self.incumbent.cost,
                 seconds=None if math.isinf(remaining) else remaining,
             )
+            self._starting = task
             try:
                 self._running[self.workers.submit(task)] = task
             except BrokenExecutor:
                 self._bury([task])
+            self._starting = None
 
     def _search_beside_the_root(self) -> None:
         """Let a second worker look for a clustering while the first one bounds the root; it proves nothing."""
@@ -167,9 +178,11 @@ class Coordinator:
         if not self._running:
             return
         done, _ = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
+        self.workers.deliver()
         lost = []
         for future in done:
             task = self._running.pop(future)
+            self._live_bounds.pop(task.number, None)
             try:
                 outcome = future.result()
             except self.workers.deaths:
@@ -196,56 +209,69 @@ class Coordinator:
                 heapq.heappush(self._queue, (task.lower_bound, task.number, task))
             else:  # its parent's bound stands
                 self._abandoned += 1
-                self._closed_bound = min(self._closed_bound, task.lower_bound)
+                self._close(task.number, TreeStatus.GIVEN_UP, task.lower_bound)
 
     def _must_wait(self, task: NodeTask) -> bool:
         """Whether a task is a suspect and not alone, or a suspect is running."""
         running = {other.number for other in self._running.values()}
         return bool(running) and (task.number in self._suspects or not running.isdisjoint(self._suspects))
 
+    def _close(self, number: int, status: TreeStatus, bound: float) -> None:
+        self.tree.mark(number, status, bound)
+        self._closed_bound = min(self._closed_bound, bound)
+
+    def _hear(self, report: NodeReport) -> None:
+        """Take over what a running node has found so far."""
+        if report.labels is not None:
+            self._offer(report.labels)
+        if report.number >= 0:
+            self._live_bounds[report.number] = report.lower_bound
+            self._cuts = report.cuts
+        self._announce()
+
     def _take(self, task: NodeTask, outcome: NodeOutcome) -> None:
+        """Take over what a node ended with."""
         if outcome.labels is not None:
-            self.incumbent.offer(outcome.labels)
+            self._offer(outcome.labels)
         if task.only_search:
             return
-        self._nodes_done += 1
+        self._nodes_done += self.tree.nodes[task.number].size == 0
         self._rounds += len(outcome.rounds)
         self._cuts = outcome.rounds[-1].n_cuts if outcome.rounds else self._cuts
         if task.number == 0:
-            self._root = outcome
             self._root_lower_bound, self._root_seconds = outcome.lower_bound, outcome.seconds
+            self._root_cuts = self._cuts
+        self.tree.settle(outcome)
+        if self._store is not None:
+            self._store.forget(task.number)
         if outcome.status is NodeStatus.BRANCHED and outcome.branching_pair is not None:
-            i, j = outcome.branching_pair
             for together in (True, False):
-                decisions = (*task.decisions, Decision(i, j, together))
-                self._push(task.number, decisions, outcome.inheritance, outcome.lower_bound)
+                decision = Decision(*outcome.branching_pair, together)
+                self._enqueue(self.tree.add(task.number, decision, outcome.lower_bound), outcome.inheritance)
         elif outcome.status is NodeStatus.UNRESOLVED:  # it stays open, from where it got to
-            self._queue_node(task.number, task.parent, task.decisions, outcome.inheritance, outcome.lower_bound)
+            self._enqueue(self.tree.nodes[task.number], outcome.inheritance)
         elif outcome.status is NodeStatus.PRUNED:
             self._closed_bound = min(self._closed_bound, outcome.lower_bound)
-        if self._on_progress is not None:
-            self._on_progress(self._progress())
+        self._announce()
         self._save()
+
+    def _offer(self, labels: IntArray | tuple[int, ...]) -> None:
+        if self.incumbent.offer(labels):
+            self.workers.publish(self.incumbent.cost)
 
     def _save(self, *, force: bool = False) -> None:
         """Write the checkpoint, if there is one, every few seconds."""
         if self._store is None or (not force and time.perf_counter() - self._last_save < _SECONDS_BETWEEN_SAVES):
             return
         self._last_save = time.perf_counter()
-        waiting = [task for _, _, task in self._queue]
         clustering = self.incumbent.clustering
         self._store.save(
             SavedSearch(
-                open_nodes=tuple(
-                    OpenNode(task.number, task.parent, task.decisions, task.lower_bound)
-                    for task in (*waiting, *self._running.values())
-                    if not task.only_search
-                ),
-                closed_bound=self._closed_bound,
+                tree=self.tree,
                 labels=None if clustering is None else tuple(clustering.labels.tolist()),
-                nodes_created=self._created,
                 nodes_done=self._nodes_done,
                 rounds=self._rounds,
+                cuts=self._root_cuts,
                 root_lower_bound=self._root_lower_bound,
                 root_seconds=self._root_seconds,
             )
@@ -254,22 +280,32 @@ class Coordinator:
     def _pruning_cost(self) -> float:
         return self.incumbent.cost * (1 - self.limits.gap)
 
-    def _lower_bound(self) -> float:
+    def _lower_bound(self, *, live: bool = False) -> float:
         """Return the proven bound; no clustering at all costs less than the incumbent if no node is left below it."""
-        waiting = (bound for bound, _, _ in self._queue)
-        running = (task.lower_bound for task in self._running.values())
+        news = self._live_bounds if live else {}
+        waiting = (bound for bound, _, _ in self._queue[:1])
+        running = (max(task.lower_bound, news.get(task.number, 0.0)) for task in self._tasks_under_way())
         return min(self._closed_bound, self.incumbent.cost, *waiting, *running, math.inf)
 
-    def _progress(self) -> Progress:
+    def _tasks_under_way(self) -> list[NodeTask]:
+        return [*self._running.values(), *([] if self._starting is None else [self._starting])]
+
+    def _progress(self, *, live: bool = False) -> Progress:
+        phase = "search" if self._nodes_done else "heuristics" if math.isinf(self.incumbent.cost) else "root"
         return Progress(
-            time.perf_counter() - self._began,
+            self.deadline.elapsed(),
             self.incumbent.cost,
-            self._lower_bound(),
+            self._lower_bound(live=live),
             self._nodes_done,
             len(self._queue),
-            len(self._running),
+            sum(not task.only_search for task in self._tasks_under_way()),
             self._cuts,
+            phase,
         )
+
+    def _announce(self) -> None:
+        if self._on_progress is not None:
+            self._on_progress(self._progress(live=True))
 
     def _stop_reason(self) -> SolveStatus | None:
         return reason_to_stop(

@@ -1,8 +1,10 @@
-"""From a task to its outcome: all that a worker runs. A pure function of instance and task, up to the clock."""
+"""From a task to its outcome: all that a worker runs. A pure function of problem and task, up to the clock."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,61 +15,118 @@ from certimeans.heuristics.search import SearchSettings, search_clustering
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected
-from certimeans.presolve.reduce import infer
+from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering
-from certimeans.problem.instance import Instance
-from certimeans.relaxation.cutting_planes import RelaxationOutcome, StopReason, bound_by_cutting_planes
+from certimeans.relaxation.admm import Iterate
+from certimeans.relaxation.cutting_planes import (
+    CuttingPlaneSettings,
+    RelaxationOutcome,
+    RoundStatistics,
+    StopReason,
+    bound_by_cutting_planes,
+)
 from certimeans.relaxation.inherit import inherit
 from certimeans.relaxation.model import Relaxation
 from certimeans.search.branching import branching_pair
-from certimeans.search.node import Inheritance, NodeOutcome, NodeStatus, NodeTask
+from certimeans.search.node import Decision, Inheritance, NodeOutcome, NodeProof, NodeReport, NodeStatus, NodeTask
 from certimeans.search.units import CostUnits
 
-_ROOT_SEARCH = SearchSettings()
-_NODE_SEARCH = SearchSettings(n_searches=10)
-_LONG_SEARCH = SearchSettings(n_searches=1000)
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """How much work a node is worth.
+
+    Attributes
+    ----------
+    root_search, node_search, long_search
+        Local searches before the root's relaxation, after each relaxation, and beside the root on an idle worker.
+    cutting_planes
+        The relaxation.
+    """
+
+    root_search: SearchSettings = field(default_factory=SearchSettings)
+    node_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=10))
+    long_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=1000))
+    cutting_planes: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
 
 
-def evaluate(instance: Instance, task: NodeTask, deadline: Deadline | None = None) -> NodeOutcome:
+@dataclass(frozen=True)
+class Surroundings:
+    """What a node may know of the world while it is evaluated.
+
+    Attributes
+    ----------
+    deadline
+        When to stop; the task's own time limit if not given.
+    incumbent_cost
+        Asked for the cost of the best known clustering, which others may improve meanwhile.
+    report
+        Told what was found so far.
+    """
+
+    deadline: Deadline | None = None
+    incumbent_cost: Callable[[], float] | None = None
+    report: Callable[[NodeReport], None] | None = None
+
+
+def evaluate(
+    presolved: Presolved,
+    task: NodeTask,
+    surroundings: Surroundings | None = None,
+    settings: EvaluationSettings | None = None,
+) -> NodeOutcome:
     """Bound a node, look for a better clustering in it, and prune it or choose where to branch."""
-    return _Evaluation(instance, task, deadline or Deadline(task.seconds)).run()
+    return _Evaluation(presolved, task, surroundings or Surroundings(), settings or EvaluationSettings()).run()
 
 
 class _Evaluation:
-    def __init__(self, instance: Instance, task: NodeTask, deadline: Deadline) -> None:
-        self.instance = instance
+    def __init__(
+        self, presolved: Presolved, task: NodeTask, surroundings: Surroundings, settings: EvaluationSettings
+    ) -> None:
+        self.presolved = presolved
         self.task = task
-        self.deadline = deadline
-        self.units = CostUnits(instance)
+        self.surroundings = surroundings
+        self.settings = settings
+        self.deadline = surroundings.deadline or Deadline(task.seconds)
+        self.units = CostUnits(presolved.instance)
         self.best_cost = task.incumbent_cost
         self.best_labels: IntArray | None = None
+        self.untold_labels: IntArray | None = None
+        self.merges = np.empty((0, presolved.instance.n_clusters + 1), dtype=np.int64)
         self.began = time.perf_counter()
 
     def run(self) -> NodeOutcome:
         try:
-            points = node_super_points(self.instance, self.task, self.deadline)
-            colouring = find_colouring(points.graph, points.n_clusters, self.deadline)
+            points, self.merges, colouring = self._restrict()
         except Contradiction:
             return self._outcome(NodeStatus.INFEASIBLE, np.inf, 0)
         if self.task.only_search:
-            self._search(points, _LONG_SEARCH, colouring=colouring)
+            self._search(points, self.settings.long_search, colouring=colouring)
             return self._outcome(NodeStatus.UNRESOLVED, 0.0, points.size)
-        if self.task.number == 0:
-            self._search(points, _ROOT_SEARCH, colouring=colouring)
+        if self.task.number == 0 and self.task.inheritance is None:
+            self._search(points, self.settings.root_search, colouring=colouring)
         relaxation = Relaxation.from_super_points(points)
         outcome = self._bound(points, relaxation)
-        bound = max(self.task.lower_bound, self.units.to_user(outcome.safe_lower_bound))
+        own_bound = self.units.to_user(outcome.safe_lower_bound)
+        bound = max(self.task.lower_bound, own_bound)
+        proof = NodeProof(points.group_of, outcome.proof) if own_bound > self.task.lower_bound else None
         if bound < self._pruning_cost() and outcome.reason is not StopReason.DEADLINE:
             self._round(points, outcome)
-        inheritance = Inheritance(points.group_of, points.weights, outcome.best)
         if bound >= self._pruning_cost():
-            return self._outcome(NodeStatus.PRUNED, bound, points.size, inheritance, outcome)
+            return self._outcome(NodeStatus.PRUNED, bound, points.size, proof, outcome)
+        inheritance = Inheritance(points.group_of, points.weights, outcome.best)
         if outcome.reason is StopReason.DEADLINE:
-            return self._outcome(NodeStatus.UNRESOLVED, bound, points.size, inheritance, outcome)
-        pair = branching_pair(outcome.matrix, relaxation)
-        first_point = np.unique(points.group_of, return_index=True)[1]
-        branch = (int(first_point[pair[0]]), int(first_point[pair[1]]))
-        return self._outcome(NodeStatus.BRANCHED, bound, points.size, inheritance, outcome, branch)
+            return self._outcome(NodeStatus.UNRESOLVED, bound, points.size, proof, outcome, inheritance)
+        pair = points.first_points[list(branching_pair(outcome.matrix, relaxation))]
+        branch = (int(pair[0]), int(pair[1]))
+        return self._outcome(NodeStatus.BRANCHED, bound, points.size, proof, outcome, inheritance, branch)
+
+    def _restrict(self) -> tuple[SuperPoints, IntArray, IntArray | None]:
+        """Return the node's super-points, the inference behind them, and a colouring, which may not be known."""
+        if not self.task.decisions:
+            return self.presolved.super_points, self.presolved.merges, self.presolved.colouring
+        points, merges = node_super_points(self.presolved, self.task, self.deadline)
+        return points, merges, find_colouring(points.graph, points.n_clusters, self.deadline)
 
     def _bound(self, points: SuperPoints, relaxation: Relaxation) -> RelaxationOutcome:
         start = None
@@ -75,14 +134,20 @@ class _Evaluation:
         if parent is not None:
             first_point = np.unique(parent.group_of, return_index=True)[1]
             start = inherit(parent.iterate, parent.weights, relaxation, points.group_of[first_point])
-        target = self.units.target(self._pruning_cost())
-        seed = int(np.random.SeedSequence(self._seed()).generate_state(1)[0])
-        return bound_by_cutting_planes(relaxation, target, start=start, seed=seed, deadline=self.deadline)
+        return bound_by_cutting_planes(
+            relaxation,
+            lambda: self.units.target(self._pruning_cost()),
+            start=start,
+            settings=self.settings.cutting_planes,
+            seed=int(np.random.SeedSequence(self._seed()).generate_state(1)[0]),
+            deadline=self.deadline,
+            on_round=self._tell,
+        )
 
     def _round(self, points: SuperPoints, outcome: RelaxationOutcome) -> None:
         """Look for a better clustering where the relaxation points to."""
         start = round_relaxation(points, outcome.matrix, seed=self._seed(), deadline=self.deadline)
-        self._search(points, _NODE_SEARCH, start=start)
+        self._search(points, self.settings.node_search, start=start)
 
     def _search(
         self,
@@ -98,12 +163,24 @@ class _Evaluation:
         )
         if labels is None:
             return
-        clustering = Clustering.from_labels(self.instance, points.expand_labels(labels))
+        clustering = Clustering.from_labels(self.presolved.instance, points.expand_labels(labels))
         if clustering.cost < self.best_cost:
             self.best_cost, self.best_labels = clustering.cost, clustering.labels
+            self.untold_labels = clustering.labels
+            self._tell(None)
+
+    def _tell(self, round_: RoundStatistics | None) -> None:
+        if self.surroundings.report is not None:
+            bound, cuts = self.task.lower_bound, 0
+            if round_ is not None:
+                bound, cuts = max(bound, self.units.to_user(round_.safe_lower_bound)), round_.n_cuts
+            self.surroundings.report(NodeReport(self.task.number, bound, self.untold_labels, cuts))
+            self.untold_labels = None
 
     def _pruning_cost(self) -> float:
-        return self.best_cost * (1 - self.task.gap)
+        elsewhere = self.surroundings.incumbent_cost
+        cost = self.best_cost if elsewhere is None else min(self.best_cost, elsewhere())
+        return cost * (1 - self.task.gap)
 
     def _seed(self) -> tuple[int, int]:
         return self.task.seed, self.task.number + 1  # the search beside the root has number -1
@@ -113,25 +190,38 @@ class _Evaluation:
         status: NodeStatus,
         bound: float,
         size: int,
-        inheritance: Inheritance | None = None,
+        proof: NodeProof | None = None,
         relaxed: RelaxationOutcome | None = None,
+        inheritance: Inheritance | None = None,
         pair: tuple[int, int] | None = None,
     ) -> NodeOutcome:
-        rounds = () if relaxed is None else relaxed.rounds
-        seconds = time.perf_counter() - self.began
-        return NodeOutcome(self.task.number, status, bound, size, self.best_labels, pair, inheritance, rounds, seconds)
+        return NodeOutcome(
+            number=self.task.number,
+            status=status,
+            lower_bound=bound,
+            size=size,
+            labels=self.best_labels,
+            branching_pair=pair,
+            inheritance=inheritance,
+            proof=proof,
+            merges=self.merges,
+            rounds=() if relaxed is None else relaxed.rounds,
+            seconds=time.perf_counter() - self.began,
+        )
 
 
-def node_super_points(instance: Instance, task: NodeTask, deadline: Deadline | None = None) -> SuperPoints:
-    """Contract the instance by the node's decisions and by what they imply.
+def node_super_points(
+    presolved: Presolved, task: NodeTask, deadline: Deadline | None = None
+) -> tuple[SuperPoints, IntArray]:
+    """Contract the instance by the node's decisions and by what they imply; return the steps of that, too.
 
     Raises
     ------
     Contradiction
         If the decisions contradict the constraints or each other.
     """
-    parent = task.inheritance
-    groups = connected(instance.n_points, instance.must_link) if parent is None else parent.group_of
+    instance, parent = presolved.instance, task.inheritance
+    groups = presolved.super_points.group_of if parent is None else parent.group_of
     points = contract(instance, groups)
     together = [(groups[d.i], groups[d.j]) for d in task.decisions if d.together]
     apart = [(groups[d.i], groups[d.j]) for d in task.decisions if not d.together]
@@ -140,3 +230,13 @@ def node_super_points(instance: Instance, task: NodeTask, deadline: Deadline | N
     if points.size < instance.n_clusters:
         raise Contradiction  # decisions to join leave fewer groups than clusters
     return infer(points, deadline)
+
+
+def resumed_inheritance(presolved: Presolved, decisions: tuple[Decision, ...], proof: NodeProof) -> Inheritance:
+    """Rebuild from a proof on the way to a node what the node starts from; the primal matrix starts afresh."""
+    points = contract(presolved.instance, proof.group_of)
+    apart = [(proof.group_of[d.i], proof.group_of[d.j]) for d in decisions if not d.together]
+    points = points.merge(np.arange(points.size), np.array(apart, dtype=np.int64).reshape(-1, 2))
+    relaxation = Relaxation.from_super_points(points)
+    iterate = Iterate(Iterate.cold(relaxation).primal, proof.proof.dual(relaxation), proof.proof.cuts)
+    return Inheritance(proof.group_of, points.weights, iterate)

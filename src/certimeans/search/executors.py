@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
-from certimeans.problem.instance import Instance
-from certimeans.search.evaluate import evaluate
-from certimeans.search.node import NodeOutcome, NodeTask
+from certimeans.presolve.reduce import Presolved
+from certimeans.search.evaluate import EvaluationSettings, Surroundings, evaluate
+from certimeans.search.node import NodeOutcome, NodeReport, NodeTask
+from certimeans.search.sharing import SharedCost, SharedCostReader
 
 
 class Workers(Protocol):
@@ -27,6 +31,15 @@ class Workers(Protocol):
 
     capacity: int
     deaths: tuple[type[BaseException], ...]
+
+    def listen(self, hear: Callable[[NodeReport], None]) -> None:
+        """Say who wants to hear what running nodes report, where they can."""
+
+    def deliver(self) -> None:
+        """Pass on, in this thread, what was reported meanwhile."""
+
+    def publish(self, incumbent_cost: float) -> None:
+        """Tell running nodes about a better clustering, where that is possible."""
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Start to evaluate a task."""
@@ -44,14 +57,25 @@ class SerialWorkers:
     capacity = 1
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
 
-    def __init__(self, instance: Instance, deadline: Deadline) -> None:
-        self._instance = instance
-        self._deadline = deadline
+    def __init__(self, presolved: Presolved, deadline: Deadline, settings: EvaluationSettings | None = None) -> None:
+        self._presolved = presolved
+        self._settings = settings
+        self._surroundings = Surroundings(deadline)
+
+    def listen(self, hear: Callable[[NodeReport], None]) -> None:
+        """Let nodes report directly."""
+        self._surroundings = Surroundings(self._surroundings.deadline, report=hear)
+
+    def deliver(self) -> None:
+        """Do nothing: reports were heard at once."""
+
+    def publish(self, incumbent_cost: float) -> None:
+        """Do nothing: the only one that runs knows what it found."""
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Evaluate a task; the future is done when this returns."""
         future: Future[NodeOutcome] = Future()
-        future.set_result(evaluate(self._instance, task, self._deadline))
+        future.set_result(evaluate(self._presolved, task, self._surroundings, self._settings))
         return future
 
     def renew(self) -> bool:
@@ -63,7 +87,7 @@ class SerialWorkers:
 
 
 class ProcessWorkers:
-    """A pool of local processes, each with its own copy of the instance and one BLAS thread.
+    """A pool of local processes, each with its own copy of the problem and one BLAS thread.
 
     Processes take a second or two to start, and most problems are solved by then: the root, and the search beside it,
     run at once in threads of this process, whose compiled code lets them run side by side. The pool is started for the
@@ -72,24 +96,46 @@ class ProcessWorkers:
 
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
 
-    def __init__(self, instance: Instance, n_processes: int, deadline: Deadline) -> None:
+    def __init__(self, presolved: Presolved, n_processes: int, deadline: Deadline) -> None:
         self.capacity = n_processes
-        self._instance = instance
+        self._presolved = presolved
         self._deadline = deadline
+        self._cost = SharedCost()
+        self._reports: SimpleQueue[NodeReport] = SimpleQueue()
+        self._hear: Callable[[NodeReport], None] | None = None
+        self._surroundings = Surroundings(deadline, self._cost.get, self._reports.put)
         self._threads = ThreadPoolExecutor(2)
         self._pool: Executor | None = None
+
+    def listen(self, hear: Callable[[NodeReport], None]) -> None:
+        """Keep reports of the root until they are delivered; processes do not report."""
+        self._hear = hear
+
+    def deliver(self) -> None:
+        """Pass on the reports."""
+        while self._hear is not None:
+            try:
+                self._hear(self._reports.get_nowait())
+            except Empty:
+                return
+
+    def publish(self, incumbent_cost: float) -> None:
+        """Let all processes see the cost."""
+        self._cost.set(incumbent_cost)
 
     def _start(self) -> Executor:
         # loky's processes need no `if __name__ == "__main__"` in the user's script, and notice when one is killed.
         from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415
 
-        pool: Executor = ProcessPoolExecutor(self.capacity, initializer=_prepare_worker, initargs=(self._instance,))
+        pool: Executor = ProcessPoolExecutor(
+            self.capacity, initializer=_prepare_worker, initargs=(self._presolved, self._cost.path)
+        )
         return pool
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Queue a task for the next free process."""
         if task.number <= 0:
-            return self._threads.submit(evaluate, self._instance, task, self._deadline)
+            return self._threads.submit(evaluate, self._presolved, task, self._surroundings)
         if self._pool is None:
             self._pool = self._start()
         return self._pool.submit(_evaluate_in_worker, task)
@@ -104,6 +150,7 @@ class ProcessWorkers:
         self._deadline.request_stop()
         self._threads.shutdown(wait=True)
         self._kill_pool()
+        self._cost.close()
 
     def _kill_pool(self) -> None:
         if self._pool is not None:
@@ -112,18 +159,30 @@ class ProcessWorkers:
 
 
 class ForeignWorkers:
-    """Any ``concurrent.futures.Executor`` that the user brings; the instance travels with each task."""
+    """Any ``concurrent.futures.Executor`` that the user brings; the problem travels with each task.
+
+    Running nodes neither report nor hear of better clusterings: each task brings the news of its own start.
+    """
 
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
 
-    def __init__(self, instance: Instance, executor: Executor, capacity: int) -> None:
+    def __init__(self, presolved: Presolved, executor: Executor, capacity: int) -> None:
         self.capacity = capacity
-        self._instance: Any = instance
+        self._presolved: Any = presolved
         self._executor = executor
+
+    def listen(self, hear: Callable[[NodeReport], None]) -> None:
+        """Do nothing."""
+
+    def deliver(self) -> None:
+        """Do nothing."""
+
+    def publish(self, incumbent_cost: float) -> None:
+        """Do nothing."""
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Hand a task to the executor."""
-        return self._executor.submit(_evaluate_elsewhere, self._instance, task)
+        return self._executor.submit(_evaluate_elsewhere, self._presolved, task)
 
     def renew(self) -> bool:
         """Do nothing: the executor is the user's."""
@@ -134,23 +193,23 @@ class ForeignWorkers:
 
 
 class DaskWorkers(ForeignWorkers):
-    """A Dask cluster: the instance is sent to every worker once, and dead workers are Dask's to replace.
+    """A Dask cluster: the problem is sent to every worker once, and dead workers are Dask's to replace.
 
     Dask itself runs a task again whose worker died, a few times; what it gives up comes back as ``KilledWorker``.
     """
 
-    def __init__(self, instance: Instance, client: Any) -> None:
+    def __init__(self, presolved: Presolved, client: Any) -> None:
         from distributed import KilledWorker  # noqa: PLC0415  # an extra
 
         self._client = client
         self.deaths = (BrokenExecutor, KilledWorker, CancelledError)
-        super().__init__(instance, client.get_executor(pure=False), self._n_threads())
-        self._original = instance
+        super().__init__(presolved, client.get_executor(pure=False), self._n_threads())
+        self._original = presolved
         self.renew()
 
     def renew(self) -> bool:
-        """Send the instance again: it may be lost with the workers that held it, and tasks that need it with it."""
-        self._instance = self._client.scatter(self._original, broadcast=True, hash=False)
+        """Send the problem again: it may be lost with the workers that held it, and tasks that need it with it."""
+        self._presolved = self._client.scatter(self._original, broadcast=True, hash=False)
         return False
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
@@ -176,24 +235,26 @@ def connect(address: str) -> Any:
     return client
 
 
-_INSTANCE: Instance | None = None
+_PRESOLVED: Presolved | None = None
+_SURROUNDINGS = Surroundings()
 
 
-def _prepare_worker(instance: Instance) -> None:
-    """Keep the instance in the worker and leave Ctrl-C to the coordinator."""
+def _prepare_worker(presolved: Presolved, shared_cost: Path) -> None:
+    """Keep the problem in the worker and leave Ctrl-C to the coordinator."""
     import signal  # noqa: PLC0415
 
-    global _INSTANCE  # noqa: PLW0603  # one instance a worker, sent once
-    _INSTANCE = instance
+    global _PRESOLVED, _SURROUNDINGS  # noqa: PLW0603  # one problem a worker, sent once
+    _PRESOLVED = presolved
+    _SURROUNDINGS = Surroundings(incumbent_cost=SharedCostReader(shared_cost).get)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(limits=1, user_api="blas")
 
 
 def _evaluate_in_worker(task: NodeTask) -> NodeOutcome:
-    assert _INSTANCE is not None  # noqa: S101  # set by the initializer
-    return evaluate(_INSTANCE, task)
+    assert _PRESOLVED is not None  # noqa: S101  # set by the initializer
+    return evaluate(_PRESOLVED, task, _SURROUNDINGS)
 
 
-def _evaluate_elsewhere(instance: Instance, task: NodeTask) -> NodeOutcome:
+def _evaluate_elsewhere(presolved: Presolved, task: NodeTask) -> NodeOutcome:
     with threadpool_limits(limits=1, user_api="blas"):
-        return evaluate(instance, task)
+        return evaluate(presolved, task)

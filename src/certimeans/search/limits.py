@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 from certimeans.errors import InputError
-from certimeans.result import SolveStatus, relative_gap
+from certimeans.status import SolveStatus, relative_gap
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where the search stands; the costs are in the user's units."""
+    """Where the search stands; the costs are in the user's units.
+
+    ``phase`` is "presolve", "heuristics" (no clustering yet), "root" or "search".
+    """
 
     seconds: float
     incumbent_cost: float
@@ -48,6 +51,7 @@ class Progress:
     nodes_open: int
     nodes_running: int
     cuts: int
+    phase: str = ""
 
     @property
     def gap(self) -> float:

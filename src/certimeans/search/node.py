@@ -9,6 +9,7 @@ from typing import NamedTuple
 from certimeans._typing import FloatArray, IntArray
 from certimeans.relaxation.admm import Iterate
 from certimeans.relaxation.cutting_planes import RoundStatistics
+from certimeans.relaxation.proof import Proof
 
 
 class Decision(NamedTuple):
@@ -48,6 +49,14 @@ class Inheritance:
 
 
 @dataclass(frozen=True, eq=False)
+class NodeProof:
+    """What proves a node's bound: multipliers on its super-points, ``group_of`` each original point."""
+
+    group_of: IntArray
+    proof: Proof
+
+
+@dataclass(frozen=True, eq=False)
 class NodeTask:
     """One node of the search tree, to be evaluated anywhere.
 
@@ -60,7 +69,7 @@ class NodeTask:
     decisions
         All decisions on the way from the root.
     inheritance
-        What the parent left; ``None`` for the root, and for nodes that were read from a checkpoint.
+        What the parent left; ``None`` for the root.
     lower_bound
         Proven bound of the parent, in the user's units.
     incumbent_cost
@@ -98,7 +107,11 @@ class NodeOutcome:
     branching_pair
         Two points to decide on, if the node is to be branched on.
     inheritance
-        What its children start from; its iterate also proves the bound.
+        What its children start from, or the node itself when it is taken up again.
+    proof
+        What proves the bound; ``None`` if the parent's bound is no worse, and for infeasible nodes.
+    merges
+        Groups that inference united, with reasons; see :func:`certimeans.presolve.reduce.infer`.
     """
 
     number: int
@@ -108,5 +121,17 @@ class NodeOutcome:
     labels: IntArray | None
     branching_pair: tuple[int, int] | None
     inheritance: Inheritance | None
+    proof: NodeProof | None
+    merges: IntArray
     rounds: tuple[RoundStatistics, ...]
     seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class NodeReport:
+    """What a node that is still being evaluated has found so far; see :class:`NodeOutcome`."""
+
+    number: int
+    lower_bound: float
+    labels: IntArray | None
+    cuts: int
