@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,15 @@ class SolveResult:
             f"time         {self.seconds:.2f} s",
         ]
         return "\n".join(lines)
+
+    def save(self, folder: str | Path) -> None:
+        """Write a results directory: result, labels, events, certificate and a report for reading.
+
+        ``certimeans verify FOLDER`` re-proves it from the data.
+        """
+        from certimeans.report.directory import write_directory  # noqa: PLC0415  # the report may need matplotlib
+
+        write_directory(self, folder)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, as ``certimeans solve --json`` prints it."""

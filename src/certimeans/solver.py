@@ -32,6 +32,7 @@ from certimeans.search.evaluate import resumed_inheritance
 from certimeans.search.executors import DaskWorkers, ForeignWorkers, ProcessWorkers, SerialWorkers, Workers
 from certimeans.search.history import History
 from certimeans.search.limits import Limits, Progress
+from certimeans.search.settings import NodeSettings
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
@@ -106,7 +107,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     )
 
 
-def solve_instance(
+def solve_instance(  # noqa: PLR0913  # the arguments of solve
     instance: Instance,
     limits: Limits,
     *,
@@ -116,8 +117,9 @@ def solve_instance(
     callback: Callable[[Progress], None] | None = None,
     executor: Executor | None = None,
     checkpoint: str | Path | None = None,
+    settings: NodeSettings | None = None,
 ) -> SolveResult:
-    """Solve an instance that was built before; see :func:`solve`."""
+    """Solve an instance that was built before; see :func:`solve`. ``settings`` are for experiments."""
     _check(n_jobs, seed)
     deadline = Deadline(limits.seconds)
     history = History(callback)
@@ -131,7 +133,7 @@ def solve_instance(
     with _interruptible(deadline), threadpool_limits(limits=1, user_api="blas"):
         workers = _workers(presolved, n_jobs, executor, deadline)
         try:
-            coordinator = Coordinator(workers, incumbent, limits, deadline, seed, history.add, store)
+            coordinator = Coordinator(workers, incumbent, limits, deadline, seed, history.add, store, settings)
             if saved is not None:
                 coordinator.resume(saved, partial(resumed_inheritance, presolved))
             outcome = coordinator.run()

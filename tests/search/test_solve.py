@@ -1,3 +1,4 @@
+import math
 import os
 import signal
 import threading
@@ -10,22 +11,14 @@ import pytest
 
 from certimeans import InfeasibleError, InputError, solve
 from certimeans.problem.instance import Instance
+from certimeans.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.result import SolveResult, SolveStatus
-from certimeans.search.limits import Progress
+from certimeans.search.limits import Limits, Progress
+from certimeans.search.settings import NodeSettings
 from certimeans.search.units import CostUnits
-from tests.oracles.brute_force import exact_cost, optimum
-from tests.oracles.instances import SmallInstance, random_instance
-
-
-def solve_small(small: SmallInstance, **options: object) -> SolveResult:
-    return solve(
-        small.points,
-        small.k,
-        must_link=small.must_link,
-        cannot_link=small.cannot_link,
-        sample_weight=small.weights,
-        **options,  # type: ignore[arg-type]
-    )
+from certimeans.solver import solve_instance
+from tests.oracles.brute_force import exact_cost, feasible_partitions
+from tests.oracles.instances import random_instance
 
 
 def hard_points(size: int = 90) -> np.ndarray:
@@ -33,22 +26,41 @@ def hard_points(size: int = 90) -> np.ndarray:
     return np.random.default_rng(0).random((size, 3))
 
 
+WITHOUT_CUTS = NodeSettings(cutting_planes=CuttingPlaneSettings(use_cuts=False, max_rounds=3))
+
+
+def assert_every_node_holds(result: SolveResult, costs: dict[tuple[int, ...], Fraction]) -> None:
+    """Compare the bound of each node of the tree with the best clustering inside it."""
+    for node in result.tree:
+        decisions = result.search_tree.decisions(node.number)
+        inside = [
+            cost for labels, cost in costs.items() if all((labels[d.i] == labels[d.j]) == d.together for d in decisions)
+        ]
+        if inside:
+            assert math.isfinite(node.lower_bound)
+            assert Fraction(node.lower_bound) <= min(inside) * (1 + Fraction(1, 10**15)) + Fraction(1, 10**300)
+
+
 @pytest.mark.parametrize("block", range(10))
 def test_small_instances_agree_with_brute_force(block: int) -> None:
-    """500 random instances: the same status, the same cost to 1e-9, and a bound that holds."""
-    for seed in range(50 * block, 50 * block + 50):
-        small = random_instance(seed, max_points=8, weighted=seed % 2 == 0)
-        best = optimum(small.points, small.k, small.must_link, small.cannot_link, small.weights).cost
-        if best is None:
-            with pytest.raises(InfeasibleError):
-                solve_small(small)
-            continue
-        result = solve_small(small, gap=1e-6)
-        assert result.status is SolveStatus.OPTIMAL, seed
-        assert result.objective == pytest.approx(best, rel=1e-9, abs=1e-12)
-        assert result.labels is not None
-        exact = exact_cost(small.points, result.labels.tolist(), small.weights)
-        assert Fraction(result.lower_bound) <= exact * (1 + Fraction(1, 10**15)) + Fraction(1, 10**300)
+    """500 random instances, serial and parallel, with cuts and without: status, cost to 1e-9, every node's bound."""
+    with ThreadPoolExecutor(2) as executor:
+        for seed in range(50 * block, 50 * block + 50):
+            small = random_instance(seed, max_points=8, weighted=seed % 2 == 0)
+            instance = small.build()
+            costs = {
+                tuple(labels): exact_cost(small.points, labels, small.weights)
+                for labels in feasible_partitions(len(small.points), small.k, small.must_link, small.cannot_link)
+            }
+            if not costs:
+                with pytest.raises(InfeasibleError):
+                    solve_instance(instance, Limits())
+                continue
+            for options in ({}, {"settings": WITHOUT_CUTS}, {"executor": executor, "n_jobs": 2}):
+                result = solve_instance(instance, Limits(gap=1e-6), **options)
+                assert result.status is SolveStatus.OPTIMAL, seed
+                assert result.objective == pytest.approx(float(min(costs.values())), rel=1e-9, abs=1e-12)
+                assert_every_node_holds(result, costs)
 
 
 def test_a_problem_with_a_tree_is_solved_alike_by_all_executors() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certimeans.commands import ExitCode
-from certimeans.errors import InfeasibleError, InputError
+from certimeans.commands.problem import add_problem_options, read_problem
+from certimeans.errors import InfeasibleError
 
 if TYPE_CHECKING:
     from certimeans.commands import Commands
@@ -25,17 +28,14 @@ def add(commands: Commands) -> None:
     )
     add = parser.add_argument
     add("data", metavar="DATA", type=Path, help="points: CSV, white-space text or .npy, recognised by content")
-    add("-k", metavar="K", type=int, help="number of clusters (default: as the first line of DATA says, if it does)")
-    add("--constraints", metavar="FILE", type=Path, action="append", default=[], help="constraints; may be repeated")
-    add("--partial-labels", metavar="FILE", type=Path, help="known classes, one a line; ?, NA or -1 if unknown")
-    add("--one-based", action="store_true", help="constraint files number the points from 1")
-    add("--columns", metavar="NAMES", help="features to use: names or 0-based numbers, separated by commas")
+    add_problem_options(parser)
     add("--gap", metavar="G", type=float, default=1e-4, help="proven relative gap at which to stop (default 1e-4)")
     add("--time-limit", metavar="S", type=float, help="seconds after which to stop with what was found")
     add("--max-nodes", metavar="N", type=int, help="search nodes after which to stop")
     add("--jobs", metavar="N", type=int, default=1, help="number of processes (default 1)")
     add("--seed", metavar="N", type=int, default=0, help="random seed (default 0)")
     add("--dask", metavar="ADDRESS", help="evaluate nodes on the Dask cluster whose scheduler is there")
+    add("--out", metavar="DIR", type=Path, help="write labels, report, events and a certificate that can be verified")
     add("--resume", metavar="DIR", type=Path, help="save the search in DIR, and go on with what was saved there before")
     add("--json", action="store_true", help="print one JSON object on standard output, and nothing else there")
     add("--quiet", action="store_true", help="no progress on standard error")
@@ -44,30 +44,18 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print."""
-    from certimeans.problem.constraints import Constraints  # noqa: PLC0415
-    from certimeans.problem.files import read_constraints, read_labels, read_points  # noqa: PLC0415
-    from certimeans.problem.instance import Instance  # noqa: PLC0415
+    from certimeans.report.directory import write_directory  # noqa: PLC0415
     from certimeans.report.progress import ProgressLog  # noqa: PLC0415
     from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
 
-    points = read_points(options.data, columns=options.columns.split(",") if options.columns else None)
-    n_clusters = options.k if options.k is not None else points.n_clusters
-    if n_clusters is None:
-        raise InputError("say how many clusters you want with -k")
-    constraints = Constraints()
-    for path in options.constraints:
-        constraints |= read_constraints(path, n_points=len(points.values), one_based=options.one_based)
-    if options.partial_labels is not None:
-        constraints |= Constraints.create(partial_labels=read_labels(options.partial_labels))
-    instance = Instance(points.values, n_clusters, constraints, feature_names=points.feature_names)
+    problem = read_problem(options.data, options)
     log = ProgressLog(sys.stderr, quiet=options.quiet)
-    log.start(instance, points.notes)
-    first = 1 if options.one_based else 0
+    log.start(problem.instance, problem.notes)
     try:
         result = solve_instance(
-            instance,
+            problem.instance,
             Limits(options.gap, options.time_limit, options.max_nodes),
             n_jobs=options.jobs,
             seed=options.seed,
@@ -76,9 +64,16 @@ def run(options: argparse.Namespace) -> ExitCode:
             checkpoint=options.resume,
         )
     except InfeasibleError as error:
-        sys.stderr.write(f"certimeans: {error.conflict.describe(lambda i: str(i + first))}\n")
+        explanation = error.conflict.describe(lambda i: problem.name_of(i, one_based=options.one_based))
+        sys.stderr.write(f"certimeans: {explanation}\n")
+        if options.json:
+            sys.stdout.write(json.dumps({"status": "infeasible", "conflict": error.conflict.links}) + "\n")
         return ExitCode.INFEASIBLE
     sys.stdout.write((result.to_json() if options.json else result.summary()) + "\n")
+    if options.out is not None:
+        command = shlex.join(["certimeans", *sys.argv[1:]])
+        write_directory(result, options.out, row_names=problem.row_names, command=command)
+        log.say(f"results are in {options.out}; 'certimeans verify {options.out}' re-proves them")
     return _exit_code(result)
 
 

@@ -45,6 +45,14 @@ def centre_and_scale(points: FloatArray, weights: FloatArray) -> ScaledPoints:
     return ScaledPoints(np.ascontiguousarray(moved), exponent + spread)
 
 
+def standardized(points: FloatArray) -> FloatArray:
+    """Scale every feature to mean 0 and variance 1; a constant feature becomes 0."""
+    moved = centre_and_scale(points, np.ones(len(points))).points
+    deviations = np.sqrt((moved**2).mean(axis=0))
+    scaled: FloatArray = moved / np.where(deviations > 0, deviations, 1.0)
+    return scaled
+
+
 def exponent_of(values: FloatArray) -> int:
     """Return e with max |values| in [2**(e-1), 2**e); 0 for all zeros."""
     return int(np.frexp(np.abs(values).max(initial=0.0))[1])

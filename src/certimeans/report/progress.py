@@ -26,7 +26,7 @@ class ProgressLog:
     def start(self, instance: Instance, notes: Sequence[str] = ()) -> None:
         """Say what is being solved, and what the reader of the file had to decide."""
         for line in (*(f"note: {note}" for note in notes), repr(instance)):
-            self._write(line)
+            self.say(line)
 
     def progress(self, progress: Progress) -> None:
         """Write a line, unless the last one is recent and there is more to come."""
@@ -35,15 +35,16 @@ class ProgressLog:
             return
         self._last_line = time.monotonic()
         if not self._has_header:
-            self._write(_COLUMNS)
+            self.say(_COLUMNS)
             self._has_header = True
         gap = f"{100 * progress.gap:9.4f}" if math.isfinite(progress.gap) else f"{'-':>9}"
-        self._write(
+        self.say(
             f"{progress.seconds:8.1f} {progress.nodes_done:6d} {progress.nodes_open:5d} {progress.cuts:7d} "
             f"{progress.incumbent_cost:14.8g} {progress.lower_bound:14.8g} {gap}"
         )
 
-    def _write(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Write a line of text."""
         if not self._quiet:
             self._stream.write(line + "\n")
             self._stream.flush()

@@ -16,6 +16,7 @@ from certimeans.search.checkpoint import CheckpointStore, SavedSearch
 from certimeans.search.executors import Workers
 from certimeans.search.limits import Limits, Progress, reason_to_stop
 from certimeans.search.node import Decision, Inheritance, NodeOutcome, NodeProof, NodeReport, NodeStatus, NodeTask
+from certimeans.search.settings import NodeSettings
 from certimeans.search.tree import Tree, TreeNode, TreeStatus
 from certimeans.status import SolveStatus
 
@@ -55,12 +56,14 @@ class Coordinator:
         seed: int,
         on_progress: Callable[[Progress], None] | None = None,
         store: CheckpointStore | None = None,
+        settings: NodeSettings | None = None,
     ) -> None:
         self.workers = workers
         self.incumbent = incumbent
         self.limits = limits
         self.deadline = deadline
         self.seed = seed
+        self.settings = settings or NodeSettings()
         self.tree = Tree()
         self._on_progress = on_progress
         self._queue: list[tuple[float, int, NodeTask]] = []
@@ -139,6 +142,7 @@ class Coordinator:
             gap=self.limits.gap,
             seed=self.seed,
             seconds=None,
+            settings=self.settings,
         )
         heapq.heappush(self._queue, (node.lower_bound, node.number, task))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering
 from certimeans.relaxation.admm import Iterate
 from certimeans.relaxation.cutting_planes import (
-    CuttingPlaneSettings,
     RelaxationOutcome,
     RoundStatistics,
     StopReason,
@@ -30,24 +29,6 @@ from certimeans.relaxation.model import Relaxation
 from certimeans.search.branching import branching_pair
 from certimeans.search.node import Decision, Inheritance, NodeOutcome, NodeProof, NodeReport, NodeStatus, NodeTask
 from certimeans.search.units import CostUnits
-
-
-@dataclass(frozen=True)
-class EvaluationSettings:
-    """How much work a node is worth.
-
-    Attributes
-    ----------
-    root_search, node_search, long_search
-        Local searches before the root's relaxation, after each relaxation, and beside the root on an idle worker.
-    cutting_planes
-        The relaxation.
-    """
-
-    root_search: SearchSettings = field(default_factory=SearchSettings)
-    node_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=10))
-    long_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=1000))
-    cutting_planes: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
 
 
 @dataclass(frozen=True)
@@ -69,24 +50,17 @@ class Surroundings:
     report: Callable[[NodeReport], None] | None = None
 
 
-def evaluate(
-    presolved: Presolved,
-    task: NodeTask,
-    surroundings: Surroundings | None = None,
-    settings: EvaluationSettings | None = None,
-) -> NodeOutcome:
+def evaluate(presolved: Presolved, task: NodeTask, surroundings: Surroundings | None = None) -> NodeOutcome:
     """Bound a node, look for a better clustering in it, and prune it or choose where to branch."""
-    return _Evaluation(presolved, task, surroundings or Surroundings(), settings or EvaluationSettings()).run()
+    return _Evaluation(presolved, task, surroundings or Surroundings()).run()
 
 
 class _Evaluation:
-    def __init__(
-        self, presolved: Presolved, task: NodeTask, surroundings: Surroundings, settings: EvaluationSettings
-    ) -> None:
+    def __init__(self, presolved: Presolved, task: NodeTask, surroundings: Surroundings) -> None:
         self.presolved = presolved
         self.task = task
         self.surroundings = surroundings
-        self.settings = settings
+        self.settings = task.settings
         self.deadline = surroundings.deadline or Deadline(task.seconds)
         self.units = CostUnits(presolved.instance)
         self.best_cost = task.incumbent_cost

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.presolve.reduce import Presolved
-from certimeans.search.evaluate import EvaluationSettings, Surroundings, evaluate
+from certimeans.search.evaluate import Surroundings, evaluate
 from certimeans.search.node import NodeOutcome, NodeReport, NodeTask
 from certimeans.search.sharing import SharedCost, SharedCostReader
 
@@ -57,9 +57,8 @@ class SerialWorkers:
     capacity = 1
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
 
-    def __init__(self, presolved: Presolved, deadline: Deadline, settings: EvaluationSettings | None = None) -> None:
+    def __init__(self, presolved: Presolved, deadline: Deadline) -> None:
         self._presolved = presolved
-        self._settings = settings
         self._surroundings = Surroundings(deadline)
 
     def listen(self, hear: Callable[[NodeReport], None]) -> None:
@@ -75,7 +74,7 @@ class SerialWorkers:
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
         """Evaluate a task; the future is done when this returns."""
         future: Future[NodeOutcome] = Future()
-        future.set_result(evaluate(self._presolved, task, self._surroundings, self._settings))
+        future.set_result(evaluate(self._presolved, task, self._surroundings))
         return future
 
     def renew(self) -> bool:

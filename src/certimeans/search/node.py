@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from certimeans._typing import FloatArray, IntArray
 from certimeans.relaxation.admm import Iterate
 from certimeans.relaxation.cutting_planes import RoundStatistics
 from certimeans.relaxation.proof import Proof
+from certimeans.search.settings import NodeSettings
 
 
 class Decision(NamedTuple):
@@ -92,6 +93,7 @@ class NodeTask:
     seed: int
     seconds: float | None
     only_search: bool = False
+    settings: NodeSettings = field(default_factory=NodeSettings)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""Proofs that anyone can re-check: what is stored, and an independent checker."""

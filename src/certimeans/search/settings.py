@@ -1,0 +1,26 @@
+"""How much work a node is worth: the settings of all stages that a worker runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from certimeans.heuristics.search import SearchSettings
+from certimeans.relaxation.cutting_planes import CuttingPlaneSettings
+
+
+@dataclass(frozen=True)
+class NodeSettings:
+    """Settings of the evaluation of nodes; they travel with each task.
+
+    Attributes
+    ----------
+    root_search, node_search, long_search
+        Local searches before the root's relaxation, after each relaxation, and beside the root on an idle worker.
+    cutting_planes
+        The relaxation.
+    """
+
+    root_search: SearchSettings = field(default_factory=SearchSettings)
+    node_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=10))
+    long_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=1000))
+    cutting_planes: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
