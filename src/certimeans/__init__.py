@@ -3,17 +3,20 @@
 from typing import TYPE_CHECKING, Any
 
 from certimeans._version import __version__
-from certimeans.errors import CertimeansError, InfeasibleError, InputError, InternalError
+from certimeans.errors import CertimeansError, InfeasibleError, InputError, InternalError, NoClusteringError
 
 if TYPE_CHECKING:
+    from certimeans.estimator import CertifiedKMeans
     from certimeans.result import SolveResult, SolveStatus
     from certimeans.solver import solve
 
 __all__ = [
+    "CertifiedKMeans",
     "CertimeansError",
     "InfeasibleError",
     "InputError",
     "InternalError",
+    "NoClusteringError",
     "SolveResult",
     "SolveStatus",
     "__version__",
@@ -22,7 +25,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the solver when it is first used: it brings compiled code along."""
+    """Import the solver and the estimator when they are first used: they bring compiled code and scikit-learn along."""
+    if name == "CertifiedKMeans":
+        from certimeans.estimator import CertifiedKMeans  # noqa: PLC0415
+
+        return CertifiedKMeans
     if name == "solve":
         from certimeans.solver import solve  # noqa: PLC0415
 

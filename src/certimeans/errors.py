@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from certimeans.presolve.conflicts import Conflict
+    from certimeans.result import SolveResult
 
 
 class CertimeansError(Exception):
@@ -35,6 +36,27 @@ class InfeasibleError(CertimeansError, ValueError):
     def __reduce__(self) -> tuple[type[InfeasibleError], tuple[Conflict]]:
         """Cross process borders with the conflict, not only with its message."""
         return type(self), (self.conflict,)
+
+
+class NoClusteringError(CertimeansError, RuntimeError):
+    """The solver was stopped before it found any clustering; the estimator raises this, ``solve`` returns its result.
+
+    Attributes
+    ----------
+    result
+        What was proven until then: a lower bound, and why the solver stopped.
+    """
+
+    def __init__(self, result: SolveResult) -> None:
+        super().__init__(
+            f"no clustering was found before the solver stopped ({result.status} after {result.seconds:.3g} s); "
+            "allow more time, or pass a clustering that keeps every constraint as initial_labels"
+        )
+        self.result = result
+
+    def __reduce__(self) -> tuple[type[NoClusteringError], tuple[SolveResult]]:
+        """Cross process borders with the result, not only with the message."""
+        return type(self), (self.result,)
 
 
 class InternalError(CertimeansError, RuntimeError):

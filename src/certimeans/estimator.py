@@ -1,0 +1,367 @@
+"""``CertifiedKMeans``: the solver as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from certimeans._typing import FloatArray, IntArray
+from certimeans.errors import InfeasibleError, InputError, NoClusteringError
+from certimeans.presolve.conflicts import Conflict
+from certimeans.problem.clustering import as_labels, by_first_appearance
+from certimeans.problem.constraints import Constraints, PairsLike
+from certimeans.problem.instance import Instance, as_n_clusters, as_points
+from certimeans.problem.scaling import exponent_of
+from certimeans.problem.weightless import as_weights_or_zero, drop_weightless
+from certimeans.report.progress import ProgressLog
+from certimeans.result import SolveResult
+from certimeans.search.limits import Limits
+from certimeans.solver import solve_instance
+
+try:
+    from sklearn.utils.validation import validate_data
+except ImportError:  # scikit-learn before 1.6 has it as a method
+
+    def validate_data(estimator: Any, X: Any, **options: Any) -> Any:  # noqa: N803
+        """Check X as scikit-learn does."""
+        return estimator._validate_data(X, **options)
+
+
+class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """K-means clustering that is proven optimal, under must-link and cannot-link constraints.
+
+    The number of clusters and how hard to try are parameters; what is known about the points, such as constraints, are
+    arguments of :meth:`fit`, because it belongs to the data.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters; none of them is empty.
+    gap : float, default=1e-4
+        Proven relative gap, (cost - lower bound) / cost, at which a clustering counts as optimal.
+    time_limit : float, default=None
+        Seconds after which to stop with the best clustering and bound so far; ``None`` for no limit.
+    max_nodes : int, default=None
+        Search nodes after which to stop likewise; ``None`` for no limit.
+    n_jobs : int, default=1
+        Number of processes. ``None`` means 1 unless in a ``joblib.parallel_config`` context, -1 means all cores.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the heuristics. It may decide which of several optimal clusterings is returned, never what is proven.
+    verbose : bool, default=False
+        Whether to report progress on standard error.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each point. Clusters are numbered by their smallest point, compared feature by feature, so the
+        numbers do not depend on the order of the points.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Weighted mean of each cluster.
+    inertia_ : float
+        Cost: weighted sum of squared distances of the points to the centre of their cluster.
+    lower_bound_ : float
+        Proven: every clustering that keeps the constraints costs at least this.
+    gap_ : float
+        Proven relative gap, (inertia_ - lower_bound_) / inertia_.
+    status_ : str
+        ``"optimal"``: the gap asked for is proven. ``"time_limit"``, ``"node_limit"`` or ``"interrupted"``: the search
+        was stopped; ``labels_`` are the best found and keep every constraint, ``gap_`` says how good they are at least.
+    n_nodes_ : int
+        Number of search nodes.
+    result_ : SolveResult
+        All that the solver returned, about the points of positive weight; its labels are numbered by first appearance.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X was a DataFrame whose column names are strings.
+
+    See Also
+    --------
+    certimeans.solve : The same without scikit-learn, with callbacks, checkpoints and Dask clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certimeans import CertifiedKMeans
+    >>> X = np.array([[0.0, 0.1], [0.2, 0.0], [4.0, 4.1], [4.2, 4.0], [9.0, 0.0]])
+    >>> model = CertifiedKMeans(n_clusters=2).fit(X, must_link=[(0, 1)], cannot_link=[(1, 2), (2, 4)])
+    >>> model.labels_
+    array([0, 0, 1, 1, 0])
+    >>> model.status_
+    'optimal'
+    >>> bool(model.gap_ <= 1e-4 and model.lower_bound_ <= model.inertia_)
+    True
+    >>> model.predict([[4.0, 4.0]])
+    array([1])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        gap: float = 1e-4,
+        time_limit: float | None = None,
+        max_nodes: int | None = None,
+        n_jobs: int | None = 1,
+        random_state: int | np.random.RandomState | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.gap = gap
+        self.time_limit = time_limit
+        self.max_nodes = max_nodes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(  # noqa: PLR0913  # each may be requested on its own by metadata routing
+        self,
+        X: Any,  # noqa: N803
+        y: object = None,  # noqa: ARG002  # scikit-learn's convention
+        sample_weight: ArrayLike | None = None,
+        *,
+        must_link: PairsLike | None = None,
+        cannot_link: PairsLike | None = None,
+        initial_labels: ArrayLike | None = None,
+        diameter: float | None = None,
+        split: float | None = None,
+        partial_labels: Iterable[Any] | None = None,
+    ) -> Self:
+        """Find a clustering of least cost that keeps every constraint, and prove it.
+
+        Points are numbered by their row in X, from 0, whatever a DataFrame's index says.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The points, without missing values.
+        y : Ignored
+            Present by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each point. A point of weight zero has no influence: the problem is solved without it, and it
+            then gets the cluster of the nearest centre. It must not be part of a constraint of any kind.
+        must_link, cannot_link : pairs of shape (n_pairs, 2), default=None
+            Pairs of points that share a cluster, and that do not.
+        initial_labels : array-like of shape (n_samples,), default=None
+            A clustering to start from; it counts only if it keeps every constraint.
+        diameter : float, default=None
+            Two points farther apart than this cannot link.
+        split : float, default=None
+            Two points closer than this must link.
+        partial_labels : array-like of shape (n_samples,), default=None
+            Known classes: the same class must link, different classes cannot; ``None``, NaN and -1 mean unknown.
+
+        Returns
+        -------
+        self
+            The fitted estimator. A fit that fails leaves it unfitted.
+
+        Raises
+        ------
+        InfeasibleError
+            If no clustering satisfies the constraints; it names pairs that contradict each other.
+        NoClusteringError
+            If the search was stopped before any clustering was found.
+        InputError
+            If an argument or a parameter is not usable; it is a ``ValueError`` and names the offender.
+        """
+        self._forget()
+        points = self._validated(X, reset=True)
+        n_clusters = as_n_clusters(self.n_clusters, sys.maxsize)
+        weights = as_weights_or_zero(sample_weight, len(points))
+        constraints = Constraints.create(
+            must_link, cannot_link, diameter=diameter, split=split, partial_labels=partial_labels
+        )
+        kept, constraints = drop_weightless(points, weights, constraints)
+        if len(kept) < n_clusters:
+            raise InputError(
+                f"n_samples={len(kept)}{'' if len(kept) == len(points) else ' with a positive weight'} "
+                f"should be at least n_clusters={n_clusters}"
+            )
+        if initial_labels is not None:
+            initial_labels = as_labels(initial_labels, len(points))[kept]
+        names = getattr(self, "feature_names_in_", None)
+        instance = Instance(
+            points[kept], n_clusters, constraints, weights[kept], None if names is None else tuple(names)
+        )
+        try:
+            result = self._solve(instance, initial_labels)
+        except InfeasibleError as error:
+            raise InfeasibleError(_renumbered(error.conflict, kept)) from None
+        self._remember(result, points, kept)
+        return self
+
+    def predict(self, X: Any) -> IntArray:  # noqa: N803
+        """Find the nearest centre of each point.
+
+        Constraints are about the points that were fitted, not about new ones. Under constraints, a fitted point may
+        therefore be predicted to belong elsewhere than ``labels_`` says.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The points.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The cluster of the nearest centre; the first of several equally near ones.
+        """
+        distances, _ = self._scaled_distances(X)
+        nearest: IntArray = distances.argmin(axis=1)
+        return nearest
+
+    def transform(self, X: Any) -> FloatArray:  # noqa: N803
+        """Compute the distance of each point to each centre.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The points.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            Euclidean distances, not squared.
+        """
+        distances, exponent = self._scaled_distances(X)
+        return np.ldexp(distances, exponent)
+
+    def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803, ARG002
+        """Compute minus the cost of giving each point to its nearest centre, constraints aside; more is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The points.
+        y : Ignored
+            Present by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each point, zero or more.
+
+        Returns
+        -------
+        score : float
+            Minus the weighted sum of squared distances.
+        """
+        distances, exponent = self._scaled_distances(X)
+        weights = as_weights_or_zero(sample_weight, len(distances))
+        return -float(np.ldexp(weights @ distances.min(axis=1) ** 2, 2 * exponent))
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of :meth:`transform`, for ``get_feature_names_out``."""
+        return len(self.cluster_centers_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # scikit-learn would take n_features_in_, which is there before the solver has run, for a sign of success.
+        return hasattr(self, "cluster_centers_")
+
+    def _forget(self) -> None:
+        """Drop all that an earlier fit learnt, so that a fit that fails leaves no mixture of two."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _validated(self, X: Any, *, reset: bool) -> FloatArray:  # noqa: N803
+        """Check X as scikit-learn does, and say which entry is bad if it is one."""
+        try:
+            points: FloatArray = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
+        except ValueError as error:
+            try:
+                as_points(X)
+            except InputError as precise:
+                raise InputError(f"{error}\n{precise}") from None
+            raise InputError(str(error)) from None
+        return points
+
+    def _solve(self, instance: Instance, initial_labels: ArrayLike | None) -> SolveResult:
+        log = ProgressLog(sys.stderr, quiet=not self.verbose)
+        log.start(instance)
+        result = solve_instance(
+            instance,
+            Limits(self.gap, self.time_limit, self.max_nodes),
+            n_jobs=_number_of_jobs(self.n_jobs),
+            seed=_seed(self.random_state),
+            initial_labels=initial_labels,
+            callback=log.progress,
+        )
+        if result.clustering is None:
+            raise NoClusteringError(result)
+        return result
+
+    def _remember(self, result: SolveResult, points: FloatArray, kept: IntArray) -> None:
+        """Set the fitted attributes."""
+        clustering = result.clustering
+        assert clustering is not None  # noqa: S101  # _solve refuses such a result
+        number = _numbers_by_smallest_point(result.instance.points, clustering.labels)
+        self.cluster_centers_ = clustering.centres[np.argsort(number)]
+        self.labels_ = np.empty(len(points), dtype=np.int64)
+        self.labels_[kept] = number[clustering.labels]
+        weightless = np.setdiff1d(np.arange(len(points)), kept)
+        if weightless.size:
+            distances, _ = _scaled_distances(points[weightless], self.cluster_centers_)
+            self.labels_[weightless] = distances.argmin(axis=1)
+        self.inertia_ = result.objective
+        self.lower_bound_ = result.lower_bound
+        self.gap_ = result.gap
+        self.status_ = str(result.status)
+        self.n_nodes_ = result.nodes
+        self.result_ = result
+
+    def _scaled_distances(self, X: Any) -> tuple[FloatArray, int]:  # noqa: N803
+        check_is_fitted(self)
+        return _scaled_distances(self._validated(X, reset=False), self.cluster_centers_)
+
+
+def _scaled_distances(points: FloatArray, centres: FloatArray) -> tuple[FloatArray, int]:
+    """Return distances divided by 2**exponent, and the exponent: their squares neither overflow nor vanish."""
+    exponent = max(exponent_of(points), exponent_of(centres))
+    return cdist(np.ldexp(points, -exponent), np.ldexp(centres, -exponent)), exponent
+
+
+def _numbers_by_smallest_point(points: FloatArray, labels: IntArray) -> IntArray:
+    """Return the new number of each cluster: by its smallest point, compared feature by feature.
+
+    Numbers by first appearance would change with the order of the points, and with them what ``predict`` and
+    ``transform`` return. Comparing points rather than centres keeps rounding errors out.
+    """
+    order = np.lexsort(points.T[::-1])
+    number = np.empty(labels.max() + 1, dtype=np.int64)
+    number[labels[order]] = by_first_appearance(labels[order])
+    return number
+
+
+def _renumbered(conflict: Conflict, kept: IntArray) -> Conflict:
+    """Say a contradiction among the points that were kept in the numbers of all points."""
+    return replace(
+        conflict,
+        links=tuple((kind, int(kept[i]), int(kept[j])) for kind, i, j in conflict.links),
+        groups=tuple(tuple(int(kept[i]) for i in group) for group in conflict.groups),
+    )
+
+
+def _number_of_jobs(n_jobs: object) -> int:
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise InputError(f"n_jobs must be None or an integer other than 0 (-1 for all cores); got {n_jobs!r}")
+    return int(effective_n_jobs(n_jobs))
+
+
+def _seed(random_state: Any) -> int:
+    """Use an integer as it is, so that ``solve`` with the same seed does the same; else draw one."""
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        return int(random_state)
+    try:
+        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    except ValueError as error:
+        raise InputError(f"random_state: {error}") from None

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from certimeans.errors import InputError
+from certimeans.problem.constraints import Constraints
+from certimeans.problem.expand import expand
+from certimeans.problem.weightless import as_weights_or_zero, drop_weightless
+
+POINTS = np.array([[0.0], [1.0], [5.0], [6.0], [20.0]])
+WEIGHTS = np.array([1.0, 2.0, 0.0, 1.0, 1.0])
+
+
+def test_constraints_follow_the_points_that_remain() -> None:
+    """Without point 2, points 3 and 4 become 2 and 3 in pairs and partial labels alike."""
+    constraints = Constraints.create([(0, 1)], [(3, 4)], partial_labels=[None, "a", None, "b", "b"])
+    kept, renumbered = drop_weightless(POINTS, WEIGHTS, constraints)
+    assert kept.tolist() == [0, 1, 3, 4]
+    assert renumbered.must_link.tolist() == [[0, 1]]
+    assert renumbered.cannot_link.tolist() == [[2, 3]]
+    pairs = expand(renumbered, POINTS[kept])
+    assert pairs.must_link.tolist() == [[0, 1], [2, 3]]
+    assert pairs.cannot_link.tolist() == [[1, 2], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("stated", "reason"),
+    [
+        ({"must_link": [(0, 2)]}, r"must-link \(0, 2\);"),
+        ({"cannot_link": [(2, 4)]}, r"cannot-link \(2, 4\);"),
+        ({"partial_labels": ["a", -1, "a", -1, -1]}, "both labelled 'a'"),
+        ({"split": 1.5}, "closer than 1.5"),
+        ({"diameter": 10.0}, "farther apart than 10"),
+    ],
+)
+def test_a_constraint_on_a_point_of_weight_zero_is_refused(stated: dict[str, object], reason: str) -> None:
+    """Whatever its kind, the message names the point, the pair and where the pair came from."""
+    with pytest.raises(InputError, match=rf"sample_weight\[2\] is 0.*{reason}"):
+        drop_weightless(POINTS, WEIGHTS, Constraints.create(**stated))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, -1.0], r"sample_weight\[1\] is -1"),
+        ([np.nan, 1.0], r"sample_weight\[0\] is nan"),
+        ([0.0, 0.0], "zero for every point"),
+        ([1.0], r"shape \(1,\)"),
+        ([[1.0], [1.0]], r"shape \(2, 1\)"),
+        (["a", "b"], "must hold numbers"),
+    ],
+)
+def test_bad_weights_are_named(weights: list[object], message: str) -> None:
+    """Negative, missing, all zero, too few, a table, text."""
+    with pytest.raises(InputError, match=message):
+        as_weights_or_zero(weights, 2)  # type: ignore[arg-type]
