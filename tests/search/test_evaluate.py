@@ -6,8 +6,9 @@ import pytest
 from certimeans.errors import InfeasibleError
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
-from certimeans.search.evaluate import evaluate
-from certimeans.search.node import Decision, NodeStatus, NodeTask
+from certimeans.search.evaluate import Surroundings, evaluate
+from certimeans.search.node import Decision, NodeReport, NodeStatus, NodeTask
+from certimeans.search.sharing import SharedCost, SharedCostReader
 from tests.oracles.brute_force import exact_cost, feasible_partitions
 from tests.oracles.instances import random_instance
 from tests.search.test_solve import hard_points
@@ -70,3 +71,33 @@ def test_a_node_is_pruned_by_a_good_incumbent_in_the_middle_of_its_work() -> Non
     early = evaluate(problem, task(gap=0.2))
     assert early.status is NodeStatus.PRUNED
     assert sum(r.iterations for r in early.rounds) < sum(r.iterations for r in full.rounds)
+
+
+def test_a_running_node_hears_of_better_clusterings() -> None:
+    """A node without an incumbent of its own is pruned once somebody else has found one, and reports its rounds."""
+    problem = presolve(Instance.create(hard_points(), 8))
+    full = evaluate(problem, task(gap=0.0))
+    asked: list[float] = []
+    reports: list[NodeReport] = []
+
+    def found_meanwhile() -> float:
+        asked.append(math.inf if len(asked) < 3 else full.lower_bound)
+        return asked[-1]
+
+    surroundings = Surroundings(incumbent_cost=found_meanwhile, report=reports.append)
+    outcome = evaluate(problem, task(gap=0.05), surroundings)
+    assert outcome.status is NodeStatus.PRUNED
+    assert full.lower_bound * 0.95 <= outcome.lower_bound < full.lower_bound
+    assert reports[0].labels is not None
+    assert [r.lower_bound for r in reports] == sorted(r.lower_bound for r in reports)
+
+
+def test_a_shared_cost_is_seen_by_readers() -> None:
+    """What the coordinator sets is what readers of the same file get, and closing removes the file."""
+    cost = SharedCost()
+    reader = SharedCostReader(cost.path)
+    assert reader.get() == math.inf
+    cost.set(3.5)
+    assert reader.get() == cost.get() == 3.5
+    cost.close()
+    assert not cost.path.exists()
