@@ -1,9 +1,5 @@
-import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,43 +10,8 @@ from certimeans import InputError, SolveStatus, solve
 from certimeans.cli import main
 from certimeans.search.executors import connect
 from certimeans.search.limits import Progress
+from tests.oracles.cluster import Cluster
 from tests.search.test_solve import hard_points
-
-DASK = [sys.executable, "-m", "dask"]
-
-
-class Cluster:
-    """A scheduler and workers, each a process of its own on loopback."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._scheduler = self._start("scheduler", "--port", "0")
-        self.workers = [self._start("worker", "--nthreads", "1", "--no-nanny") for _ in range(2)]
-        self._started = [self._scheduler, *self.workers]
-
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        places = ("--host", "127.0.0.1", "--scheduler-file", "scheduler.json", "--no-dashboard")
-        return subprocess.Popen(
-            [*DASK, *arguments, *places],
-            cwd=self._folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def address(self) -> str:
-        """Wait for the scheduler to say where it listens."""
-        path = self._folder / "scheduler.json"
-        for _ in range(300):
-            if path.exists() and path.stat().st_size:
-                return str(json.loads(path.read_text(encoding="utf-8"))["address"])
-            time.sleep(0.1)
-        raise AssertionError("the scheduler did not start")
-
-    def close(self) -> None:
-        """Kill what is left."""
-        for process in self._started:
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture(scope="module")

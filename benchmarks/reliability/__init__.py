@@ -1,0 +1,1 @@
+"""Long versions of the reliability tests, with recorded counts."""
