@@ -6,6 +6,7 @@ import argparse
 import json
 import shlex
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,15 +55,16 @@ def run(options: argparse.Namespace) -> ExitCode:
     log = ProgressLog(sys.stderr, quiet=options.quiet)
     log.start(problem.instance, problem.notes)
     try:
-        result = solve_instance(
-            problem.instance,
-            Limits(options.gap, options.time_limit, options.max_nodes),
-            n_jobs=options.jobs,
-            seed=options.seed,
-            callback=log.progress,
-            executor=None if options.dask is None else connect(options.dask).get_executor(pure=False),
-            checkpoint=options.resume,
-        )
+        with nullcontext() if options.dask is None else connect(options.dask) as client:
+            result = solve_instance(
+                problem.instance,
+                Limits(options.gap, options.time_limit, options.max_nodes),
+                n_jobs=options.jobs,
+                seed=options.seed,
+                callback=log.progress,
+                executor=None if client is None else client.get_executor(pure=False),
+                checkpoint=options.resume,
+            )
     except InfeasibleError as error:
         explanation = error.conflict.describe(lambda i: problem.name_of(i, one_based=options.one_based))
         sys.stderr.write(f"certimeans: {explanation}\n")
