@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from certimeans._version import __version__
-from certimeans.errors import CertimeansError, InfeasibleError, InputError, InternalError
+from certimeans.errors import CertificateError, CertimeansError, InfeasibleError, InputError, InternalError
 
 if TYPE_CHECKING:
     from certimeans.result import SolveResult, SolveStatus
     from certimeans.solver import solve
 
 __all__ = [
+    "CertificateError",
     "CertimeansError",
     "InfeasibleError",
     "InputError",

@@ -37,5 +37,9 @@ class InfeasibleError(CertimeansError, ValueError):
         return type(self), (self.conflict,)
 
 
+class CertificateError(CertimeansError):
+    """A certificate does not prove what it claims; the message says where it fails."""
+
+
 class InternalError(CertimeansError, RuntimeError):
     """A self-check failed: a bug in certimeans, reported rather than returned as a result."""
