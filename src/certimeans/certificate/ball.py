@@ -2,10 +2,10 @@
 
 Nothing here needs an error analysis: G, u and all that follows are computed from the exact integers of ``exact.py``
 with balls, and the library keeps them large enough. Only guesses come from floating point, taken as the exact numbers
-that they are: t, f_i and q_i as in ``bound.py``, and a matrix X. With G' = G - u h' - h u' we have <G', R> = <G, R>, since
-R u = 0 for the exact u, which the balls hold. M = G' - t I + sum f_i q_i q_i' + d I is positive definite if
-|X M X' - I|_F < 1: then X M X' is positive definite, hence X regular, hence M positive definite. X is the inverse of M's
-Cholesky factor, more or less.
+that they are: t, f_i and q_i as in ``bound.py``, and a matrix X. With G' = G - u h' - h u' we have <G', R> = <G, R>,
+since R u = 0 for the exact u, which the balls hold. M = G' - t I + sum f_i q_i q_i' + d I is positive definite if
+|X M X' - I|_F < 1: then X M X' is positive definite, hence X regular, hence M positive definite. X is the inverse of
+M's Cholesky factor, more or less.
 """
 
 from __future__ import annotations
@@ -55,11 +55,8 @@ def _matrix_and_direction(data: ExactData, points: SuperPoints, proof: Proof) ->
 
     size, dimension = points.vectors.shape
     lengths = [1 / arb(int(square)).sqrt() for square in points.squares]
-    rows = arb_mat(
-        size,
-        dimension,
-        [arb(int(x)) * length for row, length in zip(points.vectors, lengths, strict=True) for x in row],
-    )
+    entries = [arb(int(x)) * lengths[i] for i, row in enumerate(points.vectors) for x in row]
+    rows = arb_mat(size, dimension, entries)
     weights = [_ball(w * data.weight_unit) for w in points.weights.tolist()]
     inverse_roots = [1 / weight.sqrt() for weight in weights]
     sums, exponent = _sum_of_cuts(proof)

@@ -1,32 +1,34 @@
-r"""From a node's multipliers to a proven lower bound, in floating point.
+"""From a node's multipliers to a proven lower bound, in floating point.
 
-Notation as in docs/certificate.md; eps = 2^-53, g(m) = m eps / (1 - m eps) bounds the relative error of m operations in a
-row. Every allowance below is at least the error it stands for; at the end their sum is doubled, which covers the
+Notation as in docs/certificate.md; eps = 2^-53, and g(m) = m eps / (1 - m eps) bounds the relative error of m operations
+in a row. Every allowance below is at least the error it stands for; at the end their sum is doubled, which covers the
 rounding made in computing them.
 
-**G.** Any float matrix G will do that satisfies G_ij <= (C + sum mu B - V)_ij wherever i and j may link, because lowering
-G there only enlarges V. So the float of that expression, less a bound on its error, entry by entry, *is* our G, exactly:
+**G.** Any float matrix G will do that satisfies G_ij <= (C + sum mu B - V)_ij wherever i and j may link, because
+lowering G there only enlarges V, and where they may not link V is free. So the float of that expression, less a bound
+on its error, entry by entry, *is* our G, exactly:
 
 - C = -A A' with the rows a_i of ``exact.SuperPoints``. Each float of an entry of A has four roundings, a product of two
   rows d more: together g(d + 10) |a_i| |a_j| (Cauchy-Schwarz).
-- A term mu b_i b_j is exact in double precision, which has 53 bits: 24 for mu, 7 for each b. The sum of m of them has the
-  error g(m) sum mu |b_i b_j|; dividing by sqrt(w_i w_j) = N u_i u_j costs fewer than ten further roundings.
+- A term mu b_i b_j is exact in double precision, which has 53 bits: 24 for mu, 7 for each b. The sum of m of them has
+  the error g(m) sum mu |b_i b_j|; dividing by sqrt(w_i w_j) = N u_i u_j costs fewer than ten further roundings.
 - V is exact.
 
 **u'Gu.** Each u_i has two roundings, so the float of u is within 2 eps of u, and u'Gu within (4 eps + g(2s + 4)) |G|_F.
 
 **The spectral part.** Let R be as in the format: R u = 0, 0 <= R <= I, trace R = k - 1. Write v for the float of u. For
 any vector h, G' = G - v h' - h v' has <G', R> = <G, R> - 2 h'Rv, and |Rv| = |R (v - u)| <= 2 eps. With
-h = G v - (v'Gv + |G|_F) v / 2, v is an eigenvector of G' with a high eigenvalue, up to rounding, so the lowest ones are those on the
-complement of u. For any t, f_i >= 0, q_i, and m with G' - t I + sum f_i q_i q_i' + m I positive semidefinite ::
+h = Gv - (v'Gv + |G|_F) v / 2, v is almost an eigenvector of G' with a high eigenvalue, so that the lowest ones are those
+on the complement of u. For any t, f_i >= 0, q_i, and m with G' - t I + sum f_i q_i q_i' + m I positive semidefinite ::
 
     <G', R>  >=  (k - 1) (t - m) - sum_i f_i |q_i|^2,
 
-because <q q', R> <= |q|^2. We take the k - 1 lowest eigenpairs as LAPACK finds them, t the last eigenvalue, f_i the distances to it:
-nothing is assumed of their accuracy. For m: if a floating-point Cholesky factorisation of S = (float of the matrix) + d I
-runs to its end, the computed factor has L L' = S + E with \|E\| <= g / (1 - g) trace S, g = g(s + 1) (Demmel 1989,
-Rump 2006; from |E| <= g |L| |L'| and |L|_ii^2 <= S_ii / (1 - g), in whatever order sums are taken). BLAS that multiplies by
-reciprocals adds a rounding or two; we use g(2s + 16). So m is d plus that plus the Frobenius norm of the error in S.
+because <q q', R> <= |q|^2. We take the k - 1 lowest eigenpairs as LAPACK finds them, t the last eigenvalue, f_i the
+distances to it: nothing is assumed of their accuracy. For m: if a floating-point Cholesky factorisation of
+S = (float of the matrix) + d I runs to its end, the computed factor has LL' = S + E with |E| <= g / (1 - g) trace S,
+g = g(s + 1) (Demmel 1989, Rump 2006: entry by entry E is at most g |L| |L'|, row i of L has a squared length of at most
+S_ii / (1 - g), in whatever order sums are taken). BLAS that multiplies by reciprocals adds a rounding or two; we use
+g(2s + 16). So m is d, plus that, plus the Frobenius norm of the error in S.
 
 Underflow is far below the 1e-150 that is part of every allowance.
 """
@@ -121,16 +123,18 @@ def _embedding(points: SuperPoints) -> FloatArray:
     largest = np.maximum(np.abs(points.vectors).max(axis=1), 1)
     shape = (points.vectors / largest[:, None]).astype(np.float64)
     size = np.sqrt((largest * largest / points.squares).astype(np.float64))
-    return shape * size[:, None]
+    rows: FloatArray = shape * size[:, None]
+    return rows
 
 
 def _sum_of_cuts(proof: Proof) -> tuple[FloatArray, FloatArray, int]:
-    """Return -sum mu B and the sum of its terms' sizes, without the division by weights, and the most terms in a sum."""
+    """Return -sum mu B before the division by weights, the same with absolute terms, and the most terms of an entry."""
     shape = (len(proof.multipliers), proof.size)
     entry_multiplier = np.repeat(proof.multipliers, np.diff(proof.start))
     b = csr_array((proof.coefficients.astype(np.float64), proof.members, proof.start), shape=shape)
     scaled = csr_array((b.data * entry_multiplier, proof.members, proof.start), shape=shape)
-    total, sizes = (b.T @ scaled).toarray(), (abs(b).T @ abs(scaled)).toarray()
+    total: FloatArray = np.asarray((b.T @ scaled).toarray(), dtype=np.float64)
+    sizes: FloatArray = np.asarray((abs(b).T @ abs(scaled)).toarray(), dtype=np.float64)
     # On the diagonal b_i^2 - b_i stands in the place of b_i^2; that is not negative, and no larger than 2 b_i^2.
     diagonal = np.arange(proof.size)
     total[diagonal, diagonal] = np.bincount(

@@ -1,8 +1,8 @@
 """Re-prove what a certificate claims. Shares no code with the solver; docs/certificate.md is all it builds on.
 
-Read it in this order: ``read.py`` (what the files hold), ``tree.py`` and ``colouring.py`` (the leaves cover every clustering;
-what is known at each), ``exact.py`` (the data, exactly), ``bound.py`` (the bound of a node, in floating point), ``ball.py`` (the same
-in ball arithmetic), and this file, which puts them together.
+Read it in this order: ``read.py`` (what the files hold), ``tree.py`` and ``colouring.py`` (the leaves cover every
+clustering, and what is known at each), ``exact.py`` (the data, exactly), ``bound.py`` (the bound of a node in floating
+point), ``ball.py`` (the same in ball arithmetic), and this file, which puts them together.
 """
 
 from __future__ import annotations
@@ -180,9 +180,7 @@ def _check_clustering(certificate: Certificate, data: ExactData) -> float | None
     if objective < 0 or abs(_root(cost) - math.sqrt(objective)) > accuracy:
         raise CertificateError(f"the clustering is claimed to cost {objective!r}, but costs {float(cost)!r}")
     if certificate.lower_bound > objective:
-        raise CertificateError(
-            f"claimed lower bound {certificate.lower_bound!r} is above the claimed cost {objective!r}"
-        )
+        raise CertificateError(f"the lower bound {certificate.lower_bound!r} is above the cost {objective!r}")
     return rounded_up(cost)
 
 

@@ -21,11 +21,13 @@ Integers = NDArray[Any]  # of Python integers: numpy calls them objects
 
 
 class SuperPoints(NamedTuple):
-    """Groups of points. With N the total weight and T the total scatter, in a power of two as unit ::
+    """Groups of points as integers, counted in powers of two.
+
+    With N the total weight and T the total scatter ::
 
         weights[i] = w_i,   vectors[i] = N p_i,   squares[i] = N^2 w_i T,
 
-    all integers. So a_i = p_i / sqrt(w_i T), whose products are the matrix -C, is vectors[i] / sqrt(squares[i]).
+    So a_i = p_i / sqrt(w_i T), whose products are the matrix -C, is vectors[i] / sqrt(squares[i]).
     """
 
     weights: Integers
@@ -72,7 +74,8 @@ class ExactData:
 
     def heaviest_cluster(self, points: SuperPoints, k: int) -> Fraction:
         """Return the largest weight that one of k clusters can have: all but the k - 1 lightest super-points."""
-        return (self._n - sum(sorted(points.weights)[: k - 1])) * self.weight_unit
+        lightest: list[int] = sorted(points.weights.tolist())[: k - 1]
+        return (self._n - sum(lightest)) * self.weight_unit
 
     def shares(self, points: SuperPoints) -> FloatArray:
         """Return w_i / N, each correctly rounded."""

@@ -244,7 +244,9 @@ def _integer(content: dict[str, Any], key: str, least: int) -> int:
 
 def _number(content: dict[str, Any], key: str) -> float:
     value = content.get(key)
-    if type(value) not in {int, float} or not abs(value) < 1.7e308:  # false for NaN, exact for huge integers
+    if (
+        isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1.7e308
+    ):  # false for NaN, exact for huge integers
         raise CertificateError(f"certificate.json: {key} must be a finite number; got {value!r}")
     return float(value)
 
