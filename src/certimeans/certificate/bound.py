@@ -1,8 +1,8 @@
 """From a node's multipliers to a proven lower bound, in floating point.
 
-Notation as in docs/certificate.md; eps = 2^-53, and g(m) = m eps / (1 - m eps) bounds the relative error of m operations
-in a row. Every allowance below is at least the error it stands for; at the end their sum is doubled, which covers the
-rounding made in computing them.
+Notation as in docs/certificate.md; eps = 2^-53, and g(m) = m eps / (1 - m eps) bounds the relative error of m
+operations in a row. Every allowance below is at least the error it stands for; at the end their sum is doubled, which
+covers the rounding made in computing them.
 
 **G.** Any float matrix G will do that satisfies G_ij <= (C + sum mu B - V)_ij wherever i and j may link, because
 lowering G there only enlarges V, and where they may not link V is free. So the float of that expression, less a bound
@@ -18,8 +18,9 @@ on its error, entry by entry, *is* our G, exactly:
 
 **The spectral part.** Let R be as in the format: R u = 0, 0 <= R <= I, trace R = k - 1. Write v for the float of u. For
 any vector h, G' = G - v h' - h v' has <G', R> = <G, R> - 2 h'Rv, and |Rv| = |R (v - u)| <= 2 eps. With
-h = Gv - (v'Gv + |G|_F) v / 2, v is almost an eigenvector of G' with a high eigenvalue, so that the lowest ones are those
-on the complement of u. For any t, f_i >= 0, q_i, and m with G' - t I + sum f_i q_i q_i' + m I positive semidefinite ::
+h = Gv - (v'Gv + |G|_F) v / 2, v is almost an eigenvector of G' with a high eigenvalue, so that the lowest ones are
+those on the complement of u. For any t, f_i >= 0, q_i, and m such that G' - t I + sum f_i q_i q_i' + m I is positive
+semidefinite ::
 
     <G', R>  >=  (k - 1) (t - m) - sum_i f_i |q_i|^2,
 
@@ -37,6 +38,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, eigh
@@ -129,17 +131,17 @@ def _embedding(points: SuperPoints) -> FloatArray:
 
 def _sum_of_cuts(proof: Proof) -> tuple[FloatArray, FloatArray, int]:
     """Return -sum mu B before the division by weights, the same with absolute terms, and the most terms of an entry."""
-    shape = (len(proof.multipliers), proof.size)
-    entry_multiplier = np.repeat(proof.multipliers, np.diff(proof.start))
-    b = csr_array((proof.coefficients.astype(np.float64), proof.members, proof.start), shape=shape)
-    scaled = csr_array((b.data * entry_multiplier, proof.members, proof.start), shape=shape)
-    total: FloatArray = np.asarray((b.T @ scaled).toarray(), dtype=np.float64)
-    sizes: FloatArray = np.asarray((abs(b).T @ abs(scaled)).toarray(), dtype=np.float64)
-    # On the diagonal b_i^2 - b_i stands in the place of b_i^2; that is not negative, and no larger than 2 b_i^2.
+    b = proof.coefficients.astype(np.float64)
+    scaled = b * np.repeat(proof.multipliers, np.diff(proof.start))
+
+    def sparse(values: FloatArray) -> Any:
+        return csr_array((values, proof.members, proof.start), shape=(len(proof.multipliers), proof.size), copy=True)
+
+    total: FloatArray = (sparse(b).T @ sparse(scaled)).toarray()
+    sizes: FloatArray = (sparse(np.abs(b)).T @ sparse(np.abs(scaled))).toarray()
+    # On the diagonal b_i^2 - b_i, which is not negative, stands in the place of b_i^2.
     diagonal = np.arange(proof.size)
-    total[diagonal, diagonal] = np.bincount(
-        proof.members, (b.data * b.data - b.data) * entry_multiplier, minlength=proof.size
-    )
+    total[diagonal, diagonal] = np.bincount(proof.members, b * scaled - scaled, minlength=proof.size)
     sizes[diagonal, diagonal] = total[diagonal, diagonal]
     return total, sizes, int(np.bincount(proof.members, minlength=1).max())
 

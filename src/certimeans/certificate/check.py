@@ -75,8 +75,8 @@ class Verification:
     def sentence(self) -> str:
         """Say what was proven in one sentence; numbers are rounded so that it stays true."""
         leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}, {self.n_infeasible} infeasible."
-        task = f"of the {self.n} points into {self.k} cluster{'' if self.k == 1 else 's'}"
-        kept = f"{self.must_links} must-links and {self.cannot_links} cannot-links"
+        task = f"of the {_count(self.n, 'point')} into {_count(self.k, 'cluster')}"
+        kept = f"{_count(self.must_links, 'must-link')} and {_count(self.cannot_links, 'cannot-link')}"
         if self.cost is None:
             if math.isinf(self.lower_bound):
                 return f"Proven: no clustering {task} keeps all {kept}; {leaves}"
@@ -232,6 +232,10 @@ def _check_node(certificate: Certificate, data: ExactData, number: int, state: S
 
 def _root(value: Fraction) -> float:
     return math.sqrt(rounded_up(value))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _digits(value: float, *, up: bool) -> str:

@@ -95,7 +95,7 @@ def rounded_down(value: Fraction) -> float:
 
 def rounded_up(value: Fraction) -> float:
     """Return the smallest float that is not below ``value``."""
-    return -rounded_down(-value)
+    return 0.0 - rounded_down(-value)  # not -0.0
 
 
 def _as_float(value: Fraction) -> float:

@@ -244,10 +244,10 @@ def _integer(content: dict[str, Any], key: str, least: int) -> int:
 
 def _number(content: dict[str, Any], key: str) -> float:
     value = content.get(key)
-    if (
-        isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1.7e308
-    ):  # false for NaN, exact for huge integers
-        raise CertificateError(f"certificate.json: {key} must be a finite number; got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise CertificateError(f"certificate.json: {key} must be a number; got {value!r}")
+    if not abs(value) < 1.7e308:  # exact also for huge integers
+        raise CertificateError(f"certificate.json: {key} is too large")
     return float(value)
 
 

@@ -113,6 +113,8 @@ class State:
         if i == j:
             return
         for position, c in enumerate(clique):
+            if self.contradiction:
+                break  # no clustering is left, and everything is true of none
             if not self.links[c].issuperset([i, j, *clique[:position]]):
                 raise CertificateError(f"{where}: points {row[0]} and {row[1]} are united without a reason")
         self.unite(row[0], row[1])
