@@ -97,6 +97,30 @@ def add_proof(
     )
 
 
+def bound_by_definition(small: SmallInstance, cuts: Sequence[tuple[float, dict[int, int]]], slack: np.ndarray) -> float:
+    """Evaluate the format's formula in plain floating point, each point its own super-point."""
+    points, n = np.array(small.points), len(small.points)
+    weights = np.ones(n) if small.weights is None else np.array(small.weights)
+    centred = points - weights @ points / weights.sum()
+    scatter = float(weights @ (centred**2).sum(axis=1))
+    if scatter == 0:
+        return 0.0
+    roots, u = np.sqrt(weights), np.sqrt(weights / weights.sum())
+    vectors = weights[:, None] * centred
+    g = -vectors @ vectors.T / np.outer(roots, roots) / scatter
+    constant, heaviest = 1.0, weights.sum() - np.sort(weights)[: small.k - 1].sum()
+    for multiplier, b in cuts:
+        dense = np.zeros(n)
+        dense[list(b)] = list(b.values())
+        g -= multiplier * (np.outer(dense, dense) - np.diag(dense)) / np.outer(roots, roots)
+        if min(b.values()) > 0 and sum(b.values()) > small.k:
+            constant += multiplier * 2 / heaviest
+    g -= np.triu(slack) + np.triu(slack, 1).T
+    complement = np.linalg.svd(u[None, :])[2][1:]
+    lowest = np.linalg.eigvalsh(complement @ g @ complement.T)[: small.k - 1] if small.k > 1 else np.zeros(1)
+    return scatter * float(constant + u @ g @ u + lowest.sum())
+
+
 def optimality_certificate(small: SmallInstance, seed: int = 0) -> Draft:
     """Prove the optimum of a small instance, or that it is infeasible, by branching down to single clusterings."""
     best = optimum(small.points, small.k, small.must_link, small.cannot_link, small.weights)
@@ -137,7 +161,12 @@ class _Branching:
         return len(nodes) - 1
 
     def infer(self, node: int, groups: list[Group], apart: list[Pair]) -> list[Group]:
-        """Unite what a clique of k - 1 groups leaves no choice for, and write down why."""
+        """Unite what a clique of k - 1 groups leaves no choice for, and write down why; only at every other node.
+
+        Where it is left out, a child will turn out infeasible, so that certificates have such leaves too.
+        """
+        if node % 2:
+            return groups
         rows: list[list[int]] = []
         while (row := self.step(groups, apart)) is not None:
             rows.append(row)
