@@ -174,7 +174,8 @@ def _spectral_minimum(matrix: FloatArray, direction: FloatArray, k: int) -> tupl
         forming += 4 * EPS * (_norm(compressed) + lift + math.sqrt(size) * (abs(level) + shift))
         shifted = lifted.copy()
         shifted[np.diag_indices(size)] += shift
-        if dpotrf(shifted, lower=1, clean=0)[1] == 0:
+        factor, failed = dpotrf(shifted, lower=1, clean=0)
+        if failed == 0 and np.isfinite(factor).all():
             loss = shift + forming + growth * float(diagonal.sum() + size * shift)
             error += (k - 1) * loss + _factor(size + k + 4) * (k * abs(level) + lift)
             return value + (k - 1) * level - lift, error

@@ -69,7 +69,13 @@ def run(options: argparse.Namespace) -> ExitCode:
 def _instance(options: argparse.Namespace) -> Instance | None:
     """Read the original problem, if it is given."""
     if options.data is None:
-        if options.constraints or options.partial_labels or options.columns or options.one_based or options.k:
+        if (
+            options.constraints
+            or options.partial_labels
+            or options.columns
+            or options.one_based
+            or options.k is not None
+        ):
             raise InputError("constraints, labels, columns and -k are compared with the certificate only with --data")
         return None
     from certimeans.certificate.read import Certificate  # noqa: PLC0415
