@@ -85,7 +85,7 @@ def test_bounds_are_those_of_the_formula(arithmetic: Arithmetic, tmp_path: Path)
         add_proof(draft, 0, range(len(small.points)), cuts, 1e-3 * slack)
         expected = bound_by_definition(small, cuts, 1e-3 * slack)
         bound = verify_directory(draft.write(tmp_path), None, arithmetic).lower_bound
-        assert bound == pytest.approx(max(0.0, expected), rel=1e-5, abs=1e-6)  # multipliers are stored as singles
+        assert bound == pytest.approx(max(0.0, expected), rel=1e-5, abs=1e-6)  # slacks are stored as singles
         positive += bound > 1e-3
         with_clique_cuts += bound > 1e-3 and any(min(b.values()) > 0 and sum(b.values()) > small.k for _, b in cuts)
     assert positive > 20
@@ -132,6 +132,21 @@ def test_negative_slack_is_allowed_exactly_where_points_cannot_link(tmp_path: Pa
         add_proof(draft, 0, range(3), (), slack)
         if fails:
             with pytest.raises(CertificateError, match=f"slack of super-points {pair[0]} and {pair[1]}"):
+                verify_directory(draft.write(tmp_path))
+        else:
+            verify_directory(draft.write(tmp_path))
+
+
+def test_forbidden_pairs_are_those_of_points_not_of_groups(tmp_path: Path) -> None:
+    """Points 0 and 1 must link and 1 cannot link with 2: as super-points of their own, 0 and 2 are not forbidden."""
+    small = SmallInstance([[0.0], [1.0], [5.0]], 2, [(0, 1)], [(1, 2)], None)
+    for pair, fails in (((1, 2), False), ((0, 2), True)):
+        slack = np.zeros((3, 3))
+        slack[pair] = -0.1
+        draft = empty_certificate(small)
+        add_proof(draft, 0, range(3), (), slack)
+        if fails:
+            with pytest.raises(CertificateError, match="slack of super-points 0 and 2"):
                 verify_directory(draft.write(tmp_path))
         else:
             verify_directory(draft.write(tmp_path))

@@ -91,7 +91,7 @@ def add_proof(
             f"node{node}_cut_start": np.cumsum([0, *(len(b) for _, b in cuts)], dtype=np.int64),
             f"node{node}_cut_member": np.array([member for member, _ in entries], dtype=np.int32),
             f"node{node}_cut_coefficient": np.array([coefficient for _, coefficient in entries], dtype=np.int8),
-            f"node{node}_cut_multiplier": np.array([multiplier for multiplier, _ in cuts], dtype=np.float32),
+            f"node{node}_cut_multiplier": np.array([multiplier for multiplier, _ in cuts], dtype=np.float64),
             f"node{node}_slack": upper[np.triu_indices(size)].astype(np.float32),
         }
     )
@@ -108,11 +108,14 @@ def bound_by_definition(small: SmallInstance, cuts: Sequence[tuple[float, dict[i
     roots, u = np.sqrt(weights), np.sqrt(weights / weights.sum())
     vectors = weights[:, None] * centred
     g = -vectors @ vectors.T / np.outer(roots, roots) / scatter
+    allowed = np.ones((n, n))
+    for i, j in small.cannot_link:
+        allowed[i, j] = allowed[j, i] = 0.0
     constant, heaviest = 1.0, weights.sum() - np.sort(weights)[: small.k - 1].sum()
     for multiplier, b in cuts:
         dense = np.zeros(n)
         dense[list(b)] = list(b.values())
-        g -= multiplier * (np.outer(dense, dense) - np.diag(dense)) / np.outer(roots, roots)
+        g -= multiplier * allowed * (np.outer(dense, dense) - np.diag(dense)) / np.outer(roots, roots)
         if min(b.values()) > 0 and sum(b.values()) > small.k:
             constant += multiplier * 2 / heaviest
     g -= np.triu(slack) + np.triu(slack, 1).T

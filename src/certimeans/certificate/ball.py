@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
-from certimeans._typing import FloatArray
+from certimeans._typing import BoolArray, FloatArray
 from certimeans.certificate.bound import clique_cuts, slack_matrix
 from certimeans.certificate.exact import ExactData, Integers, SuperPoints, as_integers
 from certimeans.certificate.read import Proof
@@ -35,7 +35,7 @@ def require_flint() -> None:
         raise InputError("ball arithmetic needs python-flint: pip install 'certimeans[verify]'") from None
 
 
-def bound_in_balls(data: ExactData, proof: Proof, k: int) -> float:
+def bound_in_balls(data: ExactData, proof: Proof, forbidden: BoolArray, k: int) -> float:
     """Return a number that no clustering of the node costs less than; minus infinity if there is none in sight."""
     import flint  # noqa: PLC0415
 
@@ -45,11 +45,11 @@ def bound_in_balls(data: ExactData, proof: Proof, k: int) -> float:
         points = data.super_points(proof.groups, proof.size)
         multiplier = sum(Fraction(value) for value in proof.multipliers[clique_cuts(proof, k)].tolist())
         share = 1 + _ball(multiplier * 2 / data.heaviest_cluster(points, k))
-        share += _spectral_minimum(*_matrix_and_direction(data, points, proof), k)
+        share += _spectral_minimum(*_matrix_and_direction(data, points, proof, forbidden), k)
         return _lower(share * _ball(data.scatter))
 
 
-def _matrix_and_direction(data: ExactData, points: SuperPoints, proof: Proof) -> tuple[Any, Any]:
+def _matrix_and_direction(data: ExactData, points: SuperPoints, proof: Proof, forbidden: BoolArray) -> tuple[Any, Any]:
     """Return G and u."""
     from flint import arb, arb_mat  # noqa: PLC0415
 
@@ -60,6 +60,7 @@ def _matrix_and_direction(data: ExactData, points: SuperPoints, proof: Proof) ->
     weights = [_ball(w * data.weight_unit) for w in points.weights.tolist()]
     inverse_roots = [1 / weight.sqrt() for weight in weights]
     sums, exponent = _sum_of_cuts(proof)
+    sums[forbidden] = 0
     unit = arb(2) ** exponent
     slack = slack_matrix(proof)
     rest = arb_mat(size, size)

@@ -10,8 +10,8 @@ on its error, entry by entry, *is* our G, exactly:
 
 - C = -A A' with the rows a_i of ``exact.SuperPoints``. Each float of an entry of A has four roundings, a product of two
   rows d more: together g(d + 10) |a_i| |a_j| (Cauchy-Schwarz).
-- A term mu b_i b_j is exact in double precision, which has 53 bits: 24 for mu, 7 for each b. The sum of m of them has
-  the error g(m) sum mu |b_i b_j|; dividing by sqrt(w_i w_j) = N u_i u_j costs fewer than ten further roundings.
+- A term mu b_i b_j has two roundings, and (b_i^2 - b_i) mu has one. The sum of m of them has the error
+  g(m + 2) sum mu |b_i b_j|; dividing by sqrt(w_i w_j) = N u_i u_j costs fewer than ten further roundings.
 - V is exact.
 
 **u'Gu.** Each u_i has two roundings, so the float of u is within 2 eps of u, and u'Gu within (4 eps + g(2s + 4)) |G|_F.
@@ -56,17 +56,17 @@ _LARGEST = 1e100  # squares of larger numbers, and sums of them, could overflow
 _SHIFTS = (1.0, 30.0, 1e3, 1e6)
 
 
-def bound_in_floats(data: ExactData, proof: Proof, k: int) -> float:
+def bound_in_floats(data: ExactData, proof: Proof, forbidden: BoolArray, k: int) -> float:
     """Return a number that no clustering of the node costs less than; minus infinity if there is none in sight."""
     if data.scatter == 0:
         return 0.0
     points = data.super_points(proof.groups, proof.size)
     direction = np.sqrt(data.shares(points))
-    if not (direction.min() > _TINY and data.total_weight > _TINY):
-        return -math.inf  # weights so far apart that roundings are not relative any more
+    if not (direction.min() > _TINY and min(points.weights) * data.weight_unit > _TINY):
+        return -math.inf  # weights so small that roundings are not relative any more
     slack = slack_matrix(proof)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        matrix = _admissible_matrix(data, points, direction, proof, slack)
+        matrix = _admissible_matrix(data, points, direction, proof, forbidden, slack)
         if not np.abs(matrix).max() < _LARGEST:  # also if it is not a number
             return -math.inf
         matrix = np.minimum(matrix, matrix.T)  # symmetric, and admissible as both are
@@ -104,17 +104,18 @@ def clique_cuts(proof: Proof, k: int) -> BoolArray:
 
 
 def _admissible_matrix(
-    data: ExactData, points: SuperPoints, direction: FloatArray, proof: Proof, slack: FloatArray
+    data: ExactData, points: SuperPoints, direction: FloatArray, proof: Proof, forbidden: BoolArray, slack: FloatArray
 ) -> FloatArray:
     """Return a matrix that is nowhere above C + sum mu B - V."""
     rows = _embedding(points)
     gram = rows @ rows.T
     lengths = np.sqrt((rows * rows).sum(axis=1))
     total, total_of_sizes, terms = _sum_of_cuts(proof)
+    total[forbidden] = total_of_sizes[forbidden] = 0.0
     weights = rounded_down(data.total_weight) * direction[:, None] * direction
     total, total_of_sizes = total / weights, total_of_sizes / weights
     error = _factor(rows.shape[1] + 10) * np.outer(lengths, lengths)
-    error += _factor(terms + 12) * total_of_sizes
+    error += _factor(terms + 14) * total_of_sizes
     error += 4 * EPS * (np.abs(gram) + np.abs(total) + np.abs(slack)) + _TINY
     result: FloatArray = (-gram - total - slack) - 2 * error
     return result
@@ -141,7 +142,9 @@ def _sum_of_cuts(proof: Proof) -> tuple[FloatArray, FloatArray, int]:
     sizes: FloatArray = (sparse(np.abs(b)).T @ sparse(np.abs(scaled))).toarray()
     # On the diagonal b_i^2 - b_i, which is not negative, stands in the place of b_i^2.
     diagonal = np.arange(proof.size)
-    total[diagonal, diagonal] = np.bincount(proof.members, b * scaled - scaled, minlength=proof.size)
+    total[diagonal, diagonal] = np.bincount(
+        proof.members, (b * b - b) * np.repeat(proof.multipliers, np.diff(proof.start)), minlength=proof.size
+    )
     sizes[diagonal, diagonal] = total[diagonal, diagonal]
     return total, sizes, int(np.bincount(proof.members, minlength=1).max())
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from certimeans._typing import BoolArray
 from certimeans.certificate.ball import bound_in_balls, require_flint
 from certimeans.certificate.bound import bound_in_floats, check_signs
 from certimeans.certificate.exact import ExactData, rounded_up
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from certimeans.problem.instance import Instance
 
 Arithmetic = Literal["float", "ball"]
-_PROVERS: dict[Arithmetic, Callable[[ExactData, Proof, int], float]] = {
+_PROVERS: dict[Arithmetic, Callable[[ExactData, Proof, BoolArray, int], float]] = {
     "float": bound_in_floats,
     "ball": bound_in_balls,
 }
@@ -227,7 +228,7 @@ def _check_node(certificate: Certificate, data: ExactData, number: int, state: S
     proof = certificate.proof(number)
     forbidden = state.forbidden(proof.groups, proof.size, f"node {number}")
     check_signs(proof, forbidden, f"node {number}")
-    return _PROVERS[arithmetic](data, proof, certificate.k)
+    return _PROVERS[arithmetic](data, proof, forbidden, certificate.k)
 
 
 def _root(value: Fraction) -> float:

@@ -120,7 +120,7 @@ class Certificate:
         _in_range(f"{prefix}cut_member", members, size)
         places = np.sort(np.repeat(np.arange(n_cuts), np.diff(start)) * size + members)
         _require(bool((places[:-1] != places[1:]).all()), f"{prefix}cut_member: a cut has a super-point twice")
-        multipliers = load(f"{prefix}cut_multiplier", "<f4", (n_cuts,)).astype(np.float64)
+        multipliers = load(f"{prefix}cut_multiplier", "<f8", (n_cuts,))
         _require(bool((multipliers >= 0).all()), f"{prefix}cut_multiplier: a multiplier is negative")
         slack = load(f"{prefix}slack", "<f4", (size * (size + 1) // 2,)).astype(np.float64)
         return Proof(groups, size, start, members, coefficients, multipliers, slack)

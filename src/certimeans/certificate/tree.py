@@ -57,6 +57,7 @@ class State:
         self.group = list(range(n))
         self._members = [[i] for i in range(n)]
         self.links: dict[int, set[int]] = {i: set() for i in range(n)}
+        self._apart: list[tuple[int, int]] = []  # the pairs of points behind the links
         self.contradiction = False
         for i, j in must_link.tolist():
             self.unite(i, j)
@@ -69,6 +70,7 @@ class State:
         other.group = self.group.copy()
         other._members = self._members.copy()  # the lists inside are never changed
         other.links = {group: set(others) for group, others in self.links.items()}
+        other._apart = self._apart.copy()
         other.contradiction = self.contradiction
         return other
 
@@ -92,6 +94,7 @@ class State:
 
     def separate(self, i: int, j: int) -> None:
         """Put two points apart."""
+        self._apart.append((i, j))
         a, b = self.group[i], self.group[j]
         if a == b:
             self.contradiction = True
@@ -124,19 +127,20 @@ class State:
         return self.contradiction or len(self.links) < k or not is_colourable(self.links, k)
 
     def forbidden(self, groups: IntArray, size: int, where: str) -> BoolArray:
-        """Say which super-points of a proof cannot link, after checking that they lie within the state's groups.
+        """Say which super-points of a proof cannot link: a stated cannot-link or a decision separates points of them.
 
         Raises
         ------
         CertificateError
-            If a super-point has points of two groups.
+            If a super-point has points of two groups of the state.
         """
-        names, own = np.unique(self.group, return_inverse=True)
+        own = np.array(self.group)
         of_super_point = np.empty(size, dtype=np.int64)
         of_super_point[groups] = own
         if not (of_super_point[groups] == own).all():
             raise CertificateError(f"{where}: a super-point has points that nothing holds together")
-        linked = np.zeros((len(names), len(names)), dtype=np.bool_)
-        for number, name in enumerate(names.tolist()):
-            linked[number, np.searchsorted(names, list(self.links[name]))] = True
-        return linked[np.ix_(of_super_point, of_super_point)]
+        first, second = groups[np.array(self._apart, dtype=np.int64).reshape(-1, 2)].T
+        linked = np.zeros((size, size), dtype=np.bool_)
+        linked[first, second] = linked[second, first] = True
+        np.fill_diagonal(linked, val=False)
+        return linked
