@@ -7,6 +7,8 @@ import pytest
 
 from certimeans import __version__
 from certimeans.cli import main
+from tests.oracles.certificates import optimality_certificate
+from tests.oracles.instances import SmallInstance
 
 
 @pytest.fixture
@@ -108,3 +110,41 @@ def test_version_and_help_are_there(capsys: pytest.CaptureFixture[str]) -> None:
             main(arguments)
         assert exit_.value.code == 0
     assert capsys.readouterr().out.count("example: certimeans") == 3
+
+
+def test_verify_prints_what_is_proven(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence, or one JSON object with the same numbers; the original data are compared if they are given."""
+    small = SmallInstance([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]], 2, [], [(0, 3)], None)
+    optimality_certificate(small).write(tmp_path)
+    data, pairs = tmp_path / "points.csv", tmp_path / "pairs.txt"
+    data.write_text("x\n0\n1\n2\n10\n11\n12\n", encoding="utf-8")
+    pairs.write_text("CL 1 4\n", encoding="utf-8")
+    arguments = ["verify", str(tmp_path), "--data", str(data), "--constraints", str(pairs), "--one-based"]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.startswith("Proven: the clustering keeps all 0 must-links and 1 cannot-link")
+    assert main([*arguments, "-k", "2", "--arithmetic", "ball", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["verified"], report["arithmetic"]) == (True, "ball")
+    assert report["cost"] == 4.0
+    assert report["lower_bound"] == pytest.approx(4.0)
+
+
+def test_verify_says_where_a_certificate_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 1 if the claim is not proven or the data are others, 2 if nothing can be read."""
+    small = SmallInstance([[0.0], [1.0], [5.0]], 2, [], [], None)
+    draft = optimality_certificate(small)
+    data = tmp_path / "points.csv"
+    data.write_text("0\n1\n6\n", encoding="utf-8")
+    draft.write(tmp_path)
+    assert main(["verify", str(tmp_path), "--data", str(data)]) == 1
+    assert "not verified: points in the certificate differ from the data, first in row 2" in capsys.readouterr().err
+    draft.content["lower_bound"] = draft.content["objective"]
+    draft.write(tmp_path)
+    assert main(["verify", str(tmp_path), "--json"]) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["verified"] is False
+    assert "claimed lower bound 0.5, but leaf" in captured.err
+    assert main(["verify", str(tmp_path / "nowhere")]) == 2
+    assert "certificate.json: no such file" in capsys.readouterr().err
+    assert main(["verify", str(tmp_path), "-k", "2"]) == 2
+    assert "only with --data" in capsys.readouterr().err

@@ -41,7 +41,7 @@ def tampering(count: int) -> Outcome:
                     continue
                 false.mkdir(exist_ok=True)
                 (false / "certificate.json").write_text(json.dumps(content), encoding="utf-8")
-                np.savez(false / "certificate.npz", **arrays)
+                np.savez(false / "certificate.npz", **arrays)  # type: ignore[arg-type]
                 given = instance if name in NEED_DATA else None
                 _count(outcome, name, rejected=expect_rejection(lambda: verify_directory(false, given)))  # noqa: B023
             for name, damage in FILE_TAMPERINGS.items():

@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from certimeans.certificate.check import verify_directory
 
 from benchmarks.record import markdown_table, write_result
+from certimeans.certificate.check import verify_directory
 from certimeans.problem.generate import generate_constraints
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Limits

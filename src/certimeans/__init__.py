@@ -3,7 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from certimeans._version import __version__
-from certimeans.errors import CertimeansError, InfeasibleError, InputError, InternalError, NoClusteringError
+from certimeans.errors import (
+    CertificateError,
+    CertimeansError,
+    InfeasibleError,
+    InputError,
+    InternalError,
+    NoClusteringError,
+)
 
 if TYPE_CHECKING:
     from certimeans.estimator import CertifiedKMeans
@@ -11,6 +18,7 @@ if TYPE_CHECKING:
     from certimeans.solver import solve
 
 __all__ = [
+    "CertificateError",
     "CertifiedKMeans",
     "CertimeansError",
     "InfeasibleError",

@@ -59,5 +59,9 @@ class NoClusteringError(CertimeansError, RuntimeError):
         return type(self), (self.result,)
 
 
+class CertificateError(CertimeansError):
+    """A certificate does not prove what it claims; the message says where it fails."""
+
+
 class InternalError(CertimeansError, RuntimeError):
     """A self-check failed: a bug in certimeans, reported rather than returned as a result."""

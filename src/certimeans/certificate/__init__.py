@@ -1,1 +1,1 @@
-"""Proofs that anyone can re-check: what is stored, and an independent checker."""
+"""Proof: what a certificate holds, how it is written, and an independent checker of it (``check.py``)."""

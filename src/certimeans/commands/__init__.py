@@ -19,6 +19,7 @@ class ExitCode(IntEnum):
 
     OK = 0
     STOPPED_AT_LIMIT = 1
+    NOT_VERIFIED = 1  # an alias: either way the command worked, but not all is proven
     BAD_INPUT = 2
     INFEASIBLE = 3
     NO_SOLUTION = 4

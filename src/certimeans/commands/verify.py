@@ -1,0 +1,77 @@
+"""``certimeans verify``: re-prove a certificate."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from certimeans.commands import ExitCode
+from certimeans.commands.problem import add_problem_options, read_problem
+from certimeans.errors import CertificateError, InputError
+
+if TYPE_CHECKING:
+    from certimeans.commands import Commands
+    from certimeans.problem.instance import Instance
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "verify",
+        help="re-prove the certificate of a result",
+        description=(
+            "Re-prove the certificate in DIR: that the clustering keeps every constraint and costs what it is said to "
+            "cost, and that no clustering costs less than the lower bound. Shares no code with the solver. With DATA "
+            "and the constraints, given as for 'solve', it also checks that the certificate is about these. Exit code "
+            "0: proven; 1: the certificate does not prove its claim; 2: files that cannot be read."
+        ),
+        epilog="example: certimeans verify out --data points.csv -k 3 --constraints pairs.txt",
+    )
+    add = parser.add_argument
+    add("folder", metavar="DIR", type=Path, help="where certificate.json and certificate.npz are")
+    add("--data", metavar="DATA", type=Path, help="the original points, to compare with the certificate's copy")
+    add_problem_options(parser)
+    add(
+        "--arithmetic",
+        choices=("float", "ball"),
+        default="float",
+        help="floating point with all rounding accounted for, or balls (needs python-flint); default float",
+    )
+    add("--json", action="store_true", help="print one JSON object on standard output")
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> ExitCode:
+    """Verify and print."""
+    from certimeans.certificate.check import verify_directory  # noqa: PLC0415
+
+    try:
+        verification = verify_directory(options.folder, _instance(options), options.arithmetic)
+    except CertificateError as error:
+        if options.json:
+            sys.stdout.write(json.dumps({"verified": False, "error": str(error)}) + "\n")
+        sys.stderr.write(f"certimeans: {options.folder}: not verified: {error}\n")
+        return ExitCode.NOT_VERIFIED
+    if options.json:
+        content = {"verified": True, **verification.to_dict(), "sentence": verification.sentence()}
+        sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
+    else:
+        sys.stdout.write(verification.sentence() + "\n")
+    return ExitCode.OK
+
+
+def _instance(options: argparse.Namespace) -> Instance | None:
+    """Read the original problem, if it is given."""
+    from certimeans.certificate.read import Certificate  # noqa: PLC0415
+
+    if options.data is not None:
+        if options.k is None:
+            options.k = Certificate(options.folder).k
+        return read_problem(options.data, options).instance
+    stated = (options.constraints, options.partial_labels, options.columns, options.one_based, options.k)
+    if any(stated) or options.standardize:
+        raise InputError("constraints, labels, columns and -k are compared with the certificate only with --data")
+    return None
