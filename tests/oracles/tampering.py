@@ -461,7 +461,7 @@ def truncated_npz(folder: Path) -> None:
 def damaged_npz(folder: Path) -> None:
     path = folder / "certificate.npz"
     content = bytearray(path.read_bytes())
-    content[content.index(b"\x93NUMPY") + 140] ^= 1  # within the first array
+    content[content.index(b"points.npy") + 30] ^= 1  # within the first array
     path.write_bytes(bytes(content))
 
 
