@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from certimeans._typing import FloatArray, IntArray
 from certimeans._version import __version__
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
+
+if TYPE_CHECKING:
+    from certimeans.search.limits import Progress
+    from certimeans.search.tree import TreeNode
 
 
 class SolveStatus(StrEnum):
@@ -58,6 +62,10 @@ class SolveResult:
         Wall time.
     message
         What the user should know besides; usually empty.
+    history
+        Where the search stood whenever the incumbent or the bound moved, in time order.
+    tree
+        The nodes of the search; node i is ``tree[i]``.
     """
 
     instance: Instance
@@ -73,6 +81,8 @@ class SolveResult:
     seconds: float
     seed: int
     message: str = ""
+    history: tuple[Progress, ...] = ()
+    tree: tuple[TreeNode, ...] = ()
 
     @property
     def labels(self) -> IntArray | None:

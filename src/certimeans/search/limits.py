@@ -48,6 +48,7 @@ class Progress:
     nodes_open: int
     nodes_running: int
     cuts: int
+    phase: str = ""
 
     @property
     def gap(self) -> float:
