@@ -15,6 +15,8 @@ from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from certimeans.search.limits import Progress
     from certimeans.search.tree import TreeNode
 
@@ -150,6 +152,36 @@ class SolveResult:
     def to_json(self) -> str:
         """Return the result as one JSON object."""
         return json.dumps(self.to_dict(), allow_nan=False)
+
+    def plot_clusters(self, ax: Axes | None = None) -> Axes:
+        """Draw the points by cluster, their constraints, and what these changed against plain k-means.
+
+        Parameters
+        ----------
+        ax
+            Where to draw; without it, on a new figure that pyplot knows nothing of: show ``ax.figure`` in a notebook,
+            or save it with ``ax.figure.savefig(...)``.
+
+        Raises
+        ------
+        InputError
+            If matplotlib is not installed; it comes with ``certimeans[plot]``.
+        """
+        from certimeans.report import plots  # noqa: PLC0415
+
+        return plots.plot_clusters(self, ax)
+
+    def plot_bounds(self, ax: Axes | None = None) -> Axes:
+        """Draw the cost of the best clustering and the proven bound over time; see :meth:`plot_clusters`."""
+        from certimeans.report import plots  # noqa: PLC0415
+
+        return plots.plot_bounds(self, ax)
+
+    def plot_tree(self, ax: Axes | None = None) -> Axes:
+        """Draw the search tree; see :meth:`plot_clusters`."""
+        from certimeans.report import plots  # noqa: PLC0415
+
+        return plots.plot_tree(self, ax)
 
 
 def relative_gap(upper: float, lower: float) -> float:

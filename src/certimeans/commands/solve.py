@@ -47,7 +47,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     from certimeans.problem.constraints import Constraints  # noqa: PLC0415
     from certimeans.problem.files import read_constraints, read_labels, read_points  # noqa: PLC0415
     from certimeans.problem.instance import Instance  # noqa: PLC0415
-    from certimeans.report.progress import ProgressLog  # noqa: PLC0415
+    from certimeans.report.first_run import FIRST_RUN_NOTE, is_first_run  # noqa: PLC0415
+    from certimeans.report.live import choose_display  # noqa: PLC0415
     from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
@@ -62,19 +63,20 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.partial_labels is not None:
         constraints |= Constraints.create(partial_labels=read_labels(options.partial_labels))
     instance = Instance(points.values, n_clusters, constraints, feature_names=points.feature_names)
-    log = ProgressLog(sys.stderr, quiet=options.quiet)
-    log.start(instance, points.notes)
+    notes = [*points.notes, *([FIRST_RUN_NOTE] if is_first_run() else [])]
     first = 1 if options.one_based else 0
     try:
-        result = solve_instance(
-            instance,
-            Limits(options.gap, options.time_limit, options.max_nodes),
-            n_jobs=options.jobs,
-            seed=options.seed,
-            callback=log.progress,
-            executor=None if options.dask is None else connect(options.dask).get_executor(pure=False),
-            checkpoint=options.resume,
-        )
+        with choose_display(sys.stderr, quiet=options.quiet) as display:
+            display.start(instance, notes)
+            result = solve_instance(
+                instance,
+                Limits(options.gap, options.time_limit, options.max_nodes),
+                n_jobs=options.jobs,
+                seed=options.seed,
+                callback=display.progress,
+                executor=None if options.dask is None else connect(options.dask).get_executor(pure=False),
+                checkpoint=options.resume,
+            )
     except InfeasibleError as error:
         sys.stderr.write(f"certimeans: {error.conflict.describe(lambda i: str(i + first))}\n")
         return ExitCode.INFEASIBLE

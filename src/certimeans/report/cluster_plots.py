@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.report.colours import CANNOT_LINK, INK, MUST_LINK, PAPER, UNASSIGNED, cluster_look
+from certimeans.problem.instance import Instance
+from certimeans.report.colours import CANNOT_LINK, UNASSIGNED, cluster_look
 from certimeans.report.comparison import PlainComparison, compare_with_plain
-from certimeans.report.figures import make_axes, plain
+from certimeans.report.figures import ink, make_axes, paper, plain
 from certimeans.report.projection import Projection, feature_name, project
 from certimeans.result import SolveResult
 
@@ -41,7 +42,7 @@ def draw_clusters(result: SolveResult, comparison: PlainComparison | None, ax: A
     _draw_links(result, view, ax)
     size = float(np.clip(2500 / max(1, len(view.points)), 7, 34))
     if result.labels is None:
-        ax.scatter(*view.points.T, s=size, color=UNASSIGNED, linewidths=0, zorder=2)
+        ax.scatter(view.points[:, 0], view.points[:, 1], s=size, color=UNASSIGNED, linewidths=0, zorder=2)
         ax.set_title("no clustering was found")
     else:
         _draw_points(result.labels, view, size, ax)
@@ -53,7 +54,7 @@ def draw_clusters(result: SolveResult, comparison: PlainComparison | None, ax: A
     ax.set_ylabel(plain(view.names[1], 60), parse_math=False)
     spans = np.ptp(view.points, axis=0)
     if not view.is_metric:
-        ax.yaxis.get_major_locator().set_params(integer=True)
+        ax.locator_params(axis="y", integer=True)
     elif spans.min() > spans.max() / 2.5:
         ax.set_aspect("equal", adjustable="datalim")
     if ax.get_legend_handles_labels()[0]:
@@ -71,11 +72,11 @@ def plot_sizes(result: SolveResult, ax: Axes | None = None) -> Axes:
     ax = make_axes(ax, 5.2, max(1.7, 0.8 + 0.26 * shown))
     sizes = clustering.sizes[clusters]
     bars = ax.barh(range(shown), sizes, color=[cluster_look(c).colour for c in clusters])
-    ax.bar_label(bars, padding=3, color=INK, fontsize=8)
+    ax.bar_label(bars, padding=3, color=ink(), fontsize=8)
     ax.set_yticks(range(shown), [str(c) for c in clusters])
     ax.invert_yaxis()
     ax.set_xlim(0, 1.12 * sizes.max())
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("points")
     ax.set_ylabel("cluster")
     ax.set_title("cluster sizes" if shown == clustering.n_clusters else f"the {shown} largest clusters")
@@ -93,10 +94,10 @@ def plot_centres(result: SolveResult, ax: Axes | None = None) -> Axes:
     instance = result.instance
     features = telling_features(result, _MOST_FEATURES)
     clusters = np.sort(np.argsort(-clustering.sizes, kind="stable")[:_MOST_COLUMNS])
-    values = _standardised_centres(result)[np.ix_(clusters, features)].T
+    values = _standardised_centres(instance, clustering.labels)[np.ix_(clusters, features)].T
     ax = make_axes(ax, 5.2, max(2.0, 1.1 + 0.24 * len(features)))
     limit = max(1.0, float(np.abs(values).max()))
-    mesh = ax.pcolormesh(values, cmap="PuOr_r", vmin=-limit, vmax=limit, edgecolors=PAPER, linewidth=1.0)
+    mesh = ax.pcolormesh(values, cmap="PuOr_r", vmin=-limit, vmax=limit, edgecolors=paper(), linewidth=1.0)
     every = 1 if len(clusters) <= 16 else 2
     ax.set_xticks(np.arange(len(clusters))[::every] + 0.5, [str(c) for c in clusters[::every]])
     names = [plain(feature_name(instance, f), 22) for f in features]
@@ -113,27 +114,26 @@ def plot_centres(result: SolveResult, ax: Axes | None = None) -> Axes:
                 ha="center", va="center", fontsize=7.5, color="#FFFFFF" if dark else "#000000",
             )  # fmt: skip
     bar = ax.get_figure(root=True).colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=30)  # type: ignore[union-attr]
-    bar.outline.set_visible(False)  # type: ignore[operator]
-    title = "cluster centres, in standard deviations from the mean"
+    bar.outline.set_visible(False)
+    title = "centres, in standard deviations from the mean"
     if len(features) < instance.n_features:
-        title += f"\n(the {len(features)} of {instance.n_features} features that differ most between clusters)"
+        title += f"\nthe {len(features)} of {instance.n_features} features that differ most"
     ax.set_title(title)
     return ax
 
 
 def telling_features(result: SolveResult, most: int) -> IntArray:
     """Return the features whose variance the clusters explain best, in their own order; all if there are few."""
-    if result.clustering is None or result.instance.n_features <= most:
-        return np.arange(result.instance.n_features)
-    totals = np.bincount(result.clustering.labels, result.instance.weights)
-    between = totals @ _standardised_centres(result) ** 2
+    instance, labels = result.instance, result.labels
+    if labels is None or instance.n_features <= most:
+        return np.arange(instance.n_features)
+    between = np.bincount(labels, instance.weights) @ _standardised_centres(instance, labels) ** 2
     return np.sort(np.argsort(-between, kind="stable")[:most])
 
 
-def _standardised_centres(result: SolveResult) -> FloatArray:
-    assert result.clustering is not None
-    labels, weights = result.clustering.labels, result.instance.weights
-    points = result.instance.scaled.points  # centred: the mean of each feature is 0
+def _standardised_centres(instance: Instance, labels: IntArray) -> FloatArray:
+    weights = instance.weights
+    points = instance.scaled.points  # centred: the mean of each feature is 0
     totals = np.bincount(labels, weights)
     sums = np.zeros((len(totals), points.shape[1]))
     np.add.at(sums, labels, points * weights[:, None])
@@ -149,7 +149,7 @@ def _draw_links(result: SolveResult, view: Projection, ax: Axes) -> None:
     random = np.random.default_rng(result.seed)
     for pairs, name, colour, style in (
         (instance.cannot_link, "cannot-link", CANNOT_LINK, (0, (4, 2))),
-        (instance.must_link, "must-link", MUST_LINK, "solid"),
+        (instance.must_link, "must-link", ink(), "solid"),
     ):
         if len(pairs) == 0:
             continue
@@ -173,16 +173,16 @@ def _draw_points(labels: IntArray, view: Projection, size: float, ax: Axes) -> N
         look = cluster_look(cluster)
         members = view.points[labels == cluster]
         ax.scatter(
-            *members.T,
-            s=size, c=look.colour, marker=look.marker, linewidths=0 if many else 0.4, edgecolors=PAPER,
+            members[:, 0], members[:, 1],
+            s=size, c=look.colour, marker=look.marker, linewidths=0 if many else 0.4, edgecolors=paper(),
             label=f"cluster {cluster}" if n_clusters <= _MOST_LEGEND_CLUSTERS else None, rasterized=many, zorder=2,
         )  # fmt: skip
 
 
 def _draw_changed(points: FloatArray, size: float, ax: Axes) -> None:
     ax.scatter(
-        *points.T,
-        s=2.6 * size + 12, facecolors="none", edgecolors=INK, linewidths=0.8,
+        points[:, 0], points[:, 1],
+        s=2.6 * size + 12, facecolors="none", edgecolors=ink(), linewidths=0.8,
         label=f"elsewhere in plain k-means ({len(points)})", zorder=3, rasterized=len(points) > _MOST_VECTOR_POINTS,
     )  # fmt: skip
 
@@ -190,15 +190,29 @@ def _draw_changed(points: FloatArray, size: float, ax: Axes) -> None:
 def _draw_centres(centres: FloatArray, ax: Axes) -> None:
     """Mark the centres with the clusters' numbers, or with crosses if there are many."""
     if len(centres) > _MOST_NUMBERED_CENTRES:
-        ax.scatter(*centres.T, s=30, c=INK, marker="+", linewidths=0.9, label="centre", zorder=4)
+        ax.scatter(centres[:, 0], centres[:, 1], s=30, c=ink(), marker="+", linewidths=0.9, label="centre", zorder=4)
         return
     for cluster, (x, y) in enumerate(centres):
         look = cluster_look(cluster)
         ax.plot(
-            x, y, marker=look.marker, markersize=13, color=look.colour, markeredgecolor=INK, markeredgewidth=1.0, zorder=4
+            x,
+            y,
+            marker=look.marker,
+            markersize=13,
+            color=look.colour,
+            markeredgecolor=ink(),
+            markeredgewidth=1.0,
+            zorder=4,
         )
         ax.annotate(
-            str(cluster), (x, y), ha="center", va="center_baseline", fontsize=8, fontweight="bold", color=look.text, zorder=5
+            str(cluster),
+            (x, y),
+            ha="center",
+            va="center_baseline",
+            fontsize=8,
+            fontweight="bold",
+            color=look.text,
+            zorder=5,
         )
 
 
@@ -206,7 +220,7 @@ def _draw_legend(ax: Axes) -> None:
     from matplotlib.collections import PathCollection  # noqa: PLC0415
 
     legend = ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, columnspacing=1.2, handletextpad=0.4, borderpad=0
+        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, columnspacing=1.0, handletextpad=0.3, borderpad=0
     )
     for handle in legend.legend_handles:
         if isinstance(handle, PathCollection):

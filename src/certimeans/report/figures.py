@@ -26,15 +26,16 @@ _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 
 # Whatever the user's own style is, pictures in a report look alike.
 _PAGE_STYLE: dict[str, Any] = {
-    "font.size": 9.0,
-    "axes.titlesize": 9.5,
-    "axes.labelsize": 9.0,
-    "legend.fontsize": 8.0,
-    "xtick.labelsize": 8.0,
-    "ytick.labelsize": 8.0,
+    "font.size": 10.0,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 10.0,
+    "legend.fontsize": 9.0,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "text.color": INK,
+    "axes.facecolor": PAPER,
     "axes.labelcolor": INK,
     "axes.edgecolor": INK,
     "axes.titlecolor": INK,
@@ -60,6 +61,16 @@ def make_axes(ax: Axes | None, width: float = 5.2, height: float = 4.0) -> Axes:
         return ax
     new: Axes = _figure_class()(figsize=(width, height), layout="constrained").add_subplot()
     return new
+
+
+def ink() -> str:
+    """Return the colour of text under the current style, which may be a dark one."""
+    return _setting("text.color")
+
+
+def paper() -> str:
+    """Return the colour behind the picture."""
+    return _setting("axes.facecolor")
 
 
 def plain(name: str, longest: int = 28) -> str:
@@ -121,6 +132,12 @@ def _tidy(name: str, value: str) -> str:
     if name in {"d", "x", "y", "points"}:
         value = _LONG_NUMBER.sub(lambda match: f"{float(match[0]):.2f}", value).replace("\n", "")
     return value
+
+
+def _setting(name: str) -> str:
+    import matplotlib as mpl  # noqa: PLC0415
+
+    return str(mpl.rcParams[name])
 
 
 def _figure_class() -> Any:

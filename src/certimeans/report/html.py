@@ -51,7 +51,9 @@ def render_report(result: SolveResult, command: str | None = None) -> str:
 def _problem(result: SolveResult) -> str:
     instance = result.instance
     words = [f"{_count(instance.n_points, 'point')} with {_count(instance.n_features, 'feature')} were to be put into "]
-    words += [f"{_count(instance.n_clusters, 'non-empty cluster')} at the least sum of squared distances to the centres"]
+    words += [
+        f"{_count(instance.n_clusters, 'non-empty cluster')} at the least sum of squared distances to the centres"
+    ]
     if (instance.weights != 1).any():
         words += [", each point counted with its weight"]
     kinds = [_count(len(instance.must_link), "must-link"), _count(len(instance.cannot_link), "cannot-link")]
@@ -88,8 +90,8 @@ def _notes(result: SolveResult, comparison: PlainComparison | None) -> list[str]
     )
     saved = percent_up(1 - comparison.cost / result.objective) if result.objective > 0 else "0 %"
     notes.append(
-        f"What the constraints changed: the best plain k-means clustering found costs {comparison.cost:.8g} ({saved} less), "
-        f"puts {_count(moved, 'point')} elsewhere and breaks {broken}."
+        "What the constraints changed: the best plain k-means clustering found costs "
+        f"{comparison.cost:.8g} ({saved} less), puts {_count(moved, 'point')} elsewhere and breaks {broken}."
     )
     return notes
 
@@ -157,8 +159,8 @@ def _cluster_table(result: SolveResult) -> str:
         left_out.append(f"the first {_MOST_ROWS} of {clustering.n_clusters} clusters")
     note = f"<p class=note>Shown: {'; '.join(left_out)}.</p>" if left_out else ""
     return (
-        f"<section><h2>Clusters and their centres</h2>{note}<div class='card scroll'><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div></section>"
+        f"<section><h2>Clusters and their centres</h2>{note}<div class='card scroll'>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
     )
 
 
@@ -169,9 +171,10 @@ def _tree(result: SolveResult) -> str:
     width = tree_width(result)
     least = 70 * width if width > 5.2 else 0.0  # a small tree fits on a phone, a large one is scrolled
     return (
-        "<section><h2>Search tree</h2><p class=note>Where the root's bound left a gap, the problem was split in two: two points "
-        "share a cluster (=), or they do not (≠). Each part was bounded on its own; small trees show the bounds.</p>"
-        f"<figure class='card scroll'><div style='min-width:{least:.0f}px;max-width:{115 * width:.0f}px'>{svg}</div></figure></section>"
+        "<section><h2>Search tree</h2><p class=note>Where the root's bound left a gap, the problem was split in two: "
+        "two points share a cluster (=), or they do not (≠). Each part was bounded on its own; small trees show the "
+        "bounds.</p><figure class='card scroll'>"
+        f"<div style='min-width:{least:.0f}px;max-width:{115 * width:.0f}px;margin:auto'>{svg}</div></figure></section>"
     )
 
 

@@ -12,9 +12,11 @@ PAGE = """<!DOCTYPE html>
 @media (prefers-color-scheme: dark) { :root { --page: #131518; --card: #1d2024; --ink: #e9eaec; --soft: #a3a8ae;
   --line: #363a40; --good: #4fd0a5; --limited: #f2a65a; } }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, "Segoe UI", Roboto, Arial, sans-serif; }
+body { margin: 0; background: var(--page); color: var(--ink);
+  font: 16px/1.5 system-ui, "Segoe UI", Roboto, Arial, sans-serif; }
 main { max-width: 1080px; margin: 0 auto; padding: 24px 16px 40px; }
-h1 { font-size: 1.5rem; margin: 0 0 4px; } h2 { font-size: 1.15rem; margin: 36px 0 10px; } p { margin: 8px 0; max-width: 75ch; }
+h1 { font-size: 1.5rem; margin: 0 0 4px; } h2 { font-size: 1.15rem; margin: 36px 0 10px; }
+p { margin: 8px 0; max-width: 75ch; }
 .badge { font-size: 1rem; font-weight: 600; white-space: nowrap; }
 .badge.good { color: var(--good); } .badge.limited { color: var(--limited); }
 .badge::before { content: ""; display: inline-block; width: .7em; height: .7em; margin-right: .4em; border-radius: 50%;
@@ -42,6 +44,7 @@ th i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; mar
 code, pre { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: .88em; overflow-wrap: anywhere; }
 pre { margin: 8px 0; white-space: pre-wrap; }
 footer { margin-top: 32px; color: var(--soft); font-size: .85rem; }
+@media (max-width: 480px) { main { padding: 16px 10px 32px; } .card { padding: 10px; } }
 @media print { body { background: #fff; } .card, .tile { break-inside: avoid; } }
 </style>
 </head>
@@ -58,11 +61,12 @@ $table
 $tree
 <section><h2>How to check this</h2>
 <p>The proof is stored beside this page. <code>certimeans verify DIR</code>, with the folder of this page for DIR, goes
-through it again with separate code and the data alone: labels, constraints, cost and every bound of the search.</p></section>
+through it again with separate code and the data alone: labels, constraints, cost and every bound of the search.</p>
+</section>
 <section><h2>How to make it again</h2>
 <div class="card">$reproduce</div></section>
-<footer>Written by certimeans $version. Cost means the (weighted) sum of squared distances of the points to the centre of
-their cluster. Clusters and points are numbered from 0.</footer>
+<footer>Written by certimeans $version. Cost means the (weighted) sum of squared distances of the points to the centre
+of their cluster. Clusters and points are numbered from 0.</footer>
 </main>
 </body>
 </html>

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from certimeans._typing import FloatArray
-from certimeans.report.colours import BOUND, INCUMBENT, INK, NODE_LOOKS, PAPER, UNASSIGNED
-from certimeans.report.figures import make_axes
+from certimeans.report.colours import BOUND, INCUMBENT, NODE_LOOKS, UNASSIGNED
+from certimeans.report.figures import ink, make_axes, paper
 from certimeans.report.tree_layout import PlacedNode, place_nodes
 from certimeans.result import SolveResult, relative_gap
 
@@ -27,7 +27,7 @@ def plot_bounds(result: SolveResult, ax: Axes | None = None) -> Axes:
     """Draw the cost of the best clustering and the proven bound over time, from the first bound above zero on."""
     ax = make_axes(ax, 5.2, 3.2)
     seconds, costs, bounds = _history(result)
-    has_cost, has_bound = np.isfinite(costs), np.isfinite(bounds) & (bounds > 0)
+    has_cost, has_bound = np.isfinite(costs), np.isfinite(bounds) & ((bounds > 0) | (costs == 0))
     for shown, values, name, colour, marker in (
         (has_cost, costs, "best clustering found", INCUMBENT, "v"),
         (has_bound, bounds, "proven lower bound", BOUND, "^"),
@@ -63,10 +63,12 @@ def plot_gap(result: SolveResult, ax: Axes | None = None) -> Axes:
         ax.text(0.5, 0.5, "no gap without a clustering", ha="center", va="center", transform=ax.transAxes)
         return ax
     percent = 100 * np.maximum(gaps[known], _SMALLEST_GAP)
-    ax.step(seconds[known], percent, where="post", color=INK, lw=1.8)
-    ax.plot(seconds[-1], percent[-1], "o", color=INK, ms=5)
+    ax.step(seconds[known], percent, where="post", color=ink(), lw=1.8)
+    ax.plot(seconds[-1], percent[-1], "o", color=ink(), ms=5)
     ax.set_yscale("log")
-    ax.set_ylim(10 ** math.floor(math.log10(percent.min()) - 0.1), max(10 ** math.ceil(math.log10(percent.max())), 1e-2))
+    ax.set_ylim(
+        10 ** math.floor(math.log10(percent.min()) - 0.1), max(10 ** math.ceil(math.log10(percent.max())), 1e-2)
+    )
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:.10f}".rstrip("0").rstrip(".") + " %")
     ax.yaxis.set_minor_formatter(lambda _value, _position: "")
     _show_time(ax, seconds)
@@ -83,7 +85,9 @@ def plot_tree(result: SolveResult, ax: Axes | None = None) -> Axes:
     """
     placed = place_nodes(result.tree, _MOST_NODES)
     depth = max((place.depth for place in placed), default=0)
-    ax = make_axes(ax, tree_width(result), min(7.0, 1.5 + (0.85 if len(placed) <= _MOST_LABELLED else 0.42) * (depth + 1)))
+    ax = make_axes(
+        ax, tree_width(result), min(7.0, 1.5 + (0.85 if len(placed) <= _MOST_LABELLED else 0.42) * (depth + 1))
+    )
     ax.set_axis_off()
     if not placed:
         ax.text(0.5, 0.5, "no search tree was recorded", ha="center", va="center", transform=ax.transAxes)
@@ -144,14 +148,15 @@ def _label_nodes(placed: list[PlacedNode], ax: Axes) -> None:
             below = node.status != "branched"  # under it there is room; else beside it
             ax.annotate(
                 f"{node.lower_bound:.7g}", (place.x, place.depth), (0, -8) if below else (8, 3),
-                textcoords="offset points", ha="center" if below else "left", va="top" if below else "bottom", fontsize=8,
+                textcoords="offset points", fontsize=8,
+                ha="center" if below else "left", va="top" if below else "bottom",
             )  # fmt: skip
         if node.decision is not None and place.parent is not None:
             sign = "=" if node.decision.together else "≠"
             ax.text(
                 0.5 * (place.x + place.parent.x), 0.5 * (place.depth + place.parent.depth),
                 f"{node.decision.i} {sign} {node.decision.j}",
-                ha="center", va="center", fontsize=8, bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.5},
+                ha="center", va="center", fontsize=8, bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1.5},
             )  # fmt: skip
 
 

@@ -60,6 +60,6 @@ def _columns(levels: list[list[TreeNode]], children: dict[int, list[TreeNode]]) 
     for level in reversed(levels):
         for node in level:
             if node.number not in x:
-                below = [x[child.number] for child in children[node.number]]
-                x[node.number] = sum(below) / len(below)
+                places = [x[child.number] for child in children[node.number]]
+                x[node.number] = sum(places) / len(places)
     return x

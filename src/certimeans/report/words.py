@@ -38,25 +38,22 @@ def guarantee(result: SolveResult) -> str:
     nothing = not (math.isfinite(result.lower_bound) and result.lower_bound > 0)
     if result.labels is None:
         end = "nothing is proven yet" if nothing else f"it is proven that every such clustering costs at least {bound}"
-        return f"{stopped} before {kind} was found; {end}, and one may still exist."
-    proof = f"it costs {cost}, every {kind.removeprefix('a ')} costs at least {bound}, so none is more than {percent_up(result.gap)} cheaper."
+        return f"{stopped} before a {kind} was found; {end}, and one may still exist."
     if result.status is SolveStatus.OPTIMAL and result.gap == 0:
-        return f"This clustering is proven optimal: no {kind.removeprefix('a ')} costs less."
+        return f"This clustering is proven optimal: no {kind} costs less."
+    if nothing and result.status is not SolveStatus.OPTIMAL:
+        return f"{stopped} before a bound was proven: this clustering costs {cost}, and it may be far from the best."
+    proof = f"every {kind} costs at least {bound}, so none is more than {percent_up(result.gap)} cheaper."
     if result.status is SolveStatus.OPTIMAL:
-        return f"This clustering is proven optimal within the gap asked for: {proof}"
-    if nothing and result.objective > 0:
-        return (
-            f"{stopped} before a lower bound was proven: this clustering costs {cost}, and nothing says yet how far it is "
-            "from the best."
-        )
-    return f"{stopped} before optimality was proven: this is the best clustering found; {proof}"
+        return f"This clustering is proven optimal within the gap asked for: it costs {cost}, {proof}"
+    return f"{stopped} before optimality was proven: the best clustering found costs {cost}, {proof}"
 
 
 def _kind_of_clustering(result: SolveResult) -> str:
     instance = result.instance
     if len(instance.must_link) + len(instance.cannot_link) == 0:
-        return f"a clustering into {instance.n_clusters} cluster{'s' if instance.n_clusters > 1 else ''}"
-    return "a clustering that keeps every constraint"
+        return f"clustering into {instance.n_clusters} cluster{'s' if instance.n_clusters > 1 else ''}"
+    return "clustering that keeps every constraint"
 
 
 def rounded_down(value: float, digits: int = 8) -> str:
