@@ -54,12 +54,10 @@ class Page(HTMLParser):
 
 def test_the_page_of_a_solved_problem_has_everything() -> None:
     """Problem, answer, guarantee, pictures, table, tree, how to check and how to repeat."""
-    result = solve(
-        [[0.0, 0.0], [1.0, 0.0], [9.0, 0.0], [10.0, 0.0], [11.0, 0.0]], 2, must_link=[(0, 3)], cannot_link=[(1, 2)]
-    )
+    result = solve(np.array([[0.0], [1.0], [9.0], [10.0], [11.0]]), 2, must_link=[(0, 3)], cannot_link=[(1, 2)])
     page = Page(render_report(result, "certimeans solve p.csv -k 2"))
     for part in (
-        "5 points with 2 features",
+        "5 points with 1 feature",
         "keeping 1 must-link and 1 cannot-link",
         "proven optimal",
         "What the constraints changed",

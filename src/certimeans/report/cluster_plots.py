@@ -148,8 +148,8 @@ def _draw_links(result: SolveResult, view: Projection, ax: Axes) -> None:
     instance = result.instance
     random = np.random.default_rng(result.seed)
     for pairs, name, colour, style in (
-        (instance.cannot_link, "cannot-link", CANNOT_LINK, (0, (4, 2))),
-        (instance.must_link, "must-link", ink(), "solid"),
+        (instance.cannot_link, "cannot-links", CANNOT_LINK, (0, (4, 2))),
+        (instance.must_link, "must-links", ink(), "solid"),
     ):
         if len(pairs) == 0:
             continue
@@ -157,7 +157,7 @@ def _draw_links(result: SolveResult, view: Projection, ax: Axes) -> None:
         shown = pairs
         if len(pairs) > _MOST_LINKS:
             shown = pairs[np.sort(random.choice(len(pairs), _MOST_LINKS, replace=False))]
-            label = f"{name} ({_MOST_LINKS} of {len(pairs)} drawn)"
+            label = f"{name} ({_MOST_LINKS} of {len(pairs)})"
         strength = 0.85 if len(shown) <= 40 else 0.4
         lines = LineCollection(
             view.points[shown],  # type: ignore[arg-type]
@@ -183,7 +183,7 @@ def _draw_changed(points: FloatArray, size: float, ax: Axes) -> None:
     ax.scatter(
         points[:, 0], points[:, 1],
         s=2.6 * size + 12, facecolors="none", edgecolors=ink(), linewidths=0.8,
-        label=f"elsewhere in plain k-means ({len(points)})", zorder=3, rasterized=len(points) > _MOST_VECTOR_POINTS,
+        label=f"k-means differs ({len(points)})", zorder=3, rasterized=len(points) > _MOST_VECTOR_POINTS,
     )  # fmt: skip
 
 
@@ -220,7 +220,13 @@ def _draw_legend(ax: Axes) -> None:
     from matplotlib.collections import PathCollection  # noqa: PLC0415
 
     legend = ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, columnspacing=1.0, handletextpad=0.3, borderpad=0
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncols=3,
+        columnspacing=1.0,
+        handletextpad=0.3,
+        borderpad=0,
+        frameon=False,
     )
     for handle in legend.legend_handles:
         if isinstance(handle, PathCollection):

@@ -41,7 +41,6 @@ _PAGE_STYLE: dict[str, Any] = {
     "axes.titlecolor": INK,
     "xtick.color": INK,
     "ytick.color": INK,
-    "legend.frameon": False,
     "svg.fonttype": "none",  # text stays text: small, and the browser has every letter
 }
 
@@ -65,12 +64,16 @@ def make_axes(ax: Axes | None, width: float = 5.2, height: float = 4.0) -> Axes:
 
 def ink() -> str:
     """Return the colour of text under the current style, which may be a dark one."""
-    return _setting("text.color")
+    import matplotlib as mpl  # noqa: PLC0415
+
+    return str(mpl.rcParams["text.color"])
 
 
 def paper() -> str:
     """Return the colour behind the picture."""
-    return _setting("axes.facecolor")
+    import matplotlib as mpl  # noqa: PLC0415
+
+    return str(mpl.rcParams["axes.facecolor"])
 
 
 def plain(name: str, longest: int = 28) -> str:
@@ -132,12 +135,6 @@ def _tidy(name: str, value: str) -> str:
     if name in {"d", "x", "y", "points"}:
         value = _LONG_NUMBER.sub(lambda match: f"{float(match[0]):.2f}", value).replace("\n", "")
     return value
-
-
-def _setting(name: str) -> str:
-    import matplotlib as mpl  # noqa: PLC0415
-
-    return str(mpl.rcParams[name])
 
 
 def _figure_class() -> Any:

@@ -133,7 +133,7 @@ def _pictures(result: SolveResult, comparison: PlainComparison | None) -> str:
 def _about_clusters(comparison: PlainComparison | None) -> str:
     words = "Numbers or crosses mark the centres."
     if comparison is not None and comparison.changed.any():
-        words += " Rings: points that plain k-means puts elsewhere."
+        words += " Rings: plain k-means, without the constraints, puts these points elsewhere."
     return words
 
 

@@ -55,9 +55,10 @@ class ProgressLog:
             self._write(_COLUMNS)
             self._has_header = True
         gap = f"{100 * progress.gap:9.4f}" if math.isfinite(progress.gap) else f"{'-':>9}"
+        cost = f"{progress.incumbent_cost:14.8g}" if math.isfinite(progress.incumbent_cost) else f"{'-':>14}"
         self._write(
             f"{progress.seconds:8.1f} {progress.nodes_done:6d} {progress.nodes_open:5d} {progress.cuts:7d} "
-            f"{progress.incumbent_cost:14.8g} {progress.lower_bound:14.8g} {gap}"
+            f"{cost} {progress.lower_bound:14.8g} {gap}"
         )
 
     def __enter__(self) -> Self:

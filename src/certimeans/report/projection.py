@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import eigh
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.problem.instance import Instance
@@ -29,7 +30,7 @@ class Projection:
     is_metric: bool
 
     def centres(self, labels: IntArray, weights: FloatArray) -> FloatArray:
-        """Return the weighted mean of each cluster: projections are linear, so it is the centre's own place."""
+        """Return the weighted mean of each cluster; where the projection is linear, the centre's own place."""
         totals = np.bincount(labels, weights)
         sums = [np.bincount(labels, weights * column) for column in self.points.T]
         return np.column_stack([s / totals for s in sums])
@@ -59,11 +60,12 @@ def _main_axes(instance: Instance) -> tuple[FloatArray, FloatArray]:
     """Return coordinates on the two main axes, in the user's units, and each axis's share of the scatter."""
     points, exponent = instance.scaled
     rows = points * np.sqrt(instance.weights)[:, None]
+    if len(rows) == 1:
+        return np.zeros((1, 2)), np.zeros(2)
     few_features = rows.shape[1] <= rows.shape[0]
-    values, vectors = np.linalg.eigh(rows.T @ rows if few_features else rows @ rows.T)
-    values, vectors = np.maximum(values[::-1][:2], 0.0), vectors[:, ::-1][:, :2]
-    if len(values) < 2:  # a single point
-        return np.zeros((len(points), 2)), np.zeros(2)
+    square = rows.T @ rows if few_features else rows @ rows.T
+    values, vectors = eigh(square, subset_by_index=[len(square) - 2, len(square) - 1])
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     axes = vectors if few_features else rows.T @ vectors
     lengths = np.linalg.norm(axes, axis=0)
     axes = axes / np.where(lengths > 0, lengths, 1.0)

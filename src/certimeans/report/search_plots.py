@@ -46,7 +46,9 @@ def plot_bounds(result: SolveResult, ax: Axes | None = None) -> Axes:
     ax.set_ylabel("cost")
     ax.set_title("cost and proven bound")
     if has_cost.any() or has_bound.any():
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, columnspacing=1.2, borderpad=0)
+        ax.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, columnspacing=1.2, borderpad=0, frameon=False
+        )
     else:
         ax.text(0.5, 0.5, "no clustering and no bound yet", ha="center", va="center", transform=ax.transAxes)
     return ax
@@ -103,7 +105,7 @@ def plot_tree(result: SolveResult, ax: Axes | None = None) -> Axes:
     if len(placed) < len(result.tree):
         title += f", the {len(placed)} of the top {depth + 1} levels shown"
     ax.set_title(title)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=3, borderpad=0)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=3, borderpad=0, frameon=False)
     return ax
 
 
