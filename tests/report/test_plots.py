@@ -2,6 +2,7 @@ import io
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -145,6 +146,14 @@ def test_the_bounds_start_where_they_are_known() -> None:
         assert np.isfinite(values).all()
         assert values.min() > 0
         assert values[-1] == last
+
+
+def test_the_axis_shows_where_cost_and_bound_meet() -> None:
+    """A first bound far below does not flatten the rest of the picture."""
+    result = blobs(20, 2, 3)
+    early = replace(result.history[1], lower_bound=0.01 * result.objective)
+    low, high = plot_bounds(replace(result, history=(early, *result.history[1:]))).get_ylim()
+    assert 0.8 * result.objective < low < result.lower_bound < result.objective < high
 
 
 def test_clusters_look_different() -> None:

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 _SMALLEST_GAP = 1e-8  # a closed gap has no logarithm
 _LEAST_SPAN = 2e-4  # of the cost
+_ZOOM = 0.1  # of the cost
 _MOST_NODES = 400
 _MOST_LABELLED = 15
 _MARKER_SIZE = 70.0
 
 
 def plot_bounds(result: SolveResult, ax: Axes | None = None) -> Axes:
-    """Draw the cost of the best clustering and the proven bound over time, from the first bound above zero on."""
+    """Draw the cost of the best clustering and the proven bound over time, around the place where they meet."""
     ax = make_axes(ax, 5.2, 3.2)
     seconds, costs, bounds = _history(result)
     has_cost, has_bound = np.isfinite(costs), np.isfinite(bounds) & ((bounds > 0) | (costs == 0))
@@ -40,7 +41,7 @@ def plot_bounds(result: SolveResult, ax: Axes | None = None) -> Axes:
         ax.fill_between(
             seconds[both], bounds[both], costs[both], step="post", color=UNASSIGNED, alpha=0.18, lw=0, label="gap"
         )
-    _zoom(ax, np.concatenate([costs[has_cost], bounds[has_bound]]))
+    _zoom(ax, np.concatenate([costs[has_cost], bounds[has_bound]]), result)
     _show_time(ax, seconds)
     ax.ticklabel_format(axis="y", useOffset=False)
     ax.set_ylabel("cost")
@@ -68,9 +69,8 @@ def plot_gap(result: SolveResult, ax: Axes | None = None) -> Axes:
     ax.step(seconds[known], percent, where="post", color=ink(), lw=1.8)
     ax.plot(seconds[-1], percent[-1], "o", color=ink(), ms=5)
     ax.set_yscale("log")
-    ax.set_ylim(
-        10 ** math.floor(math.log10(percent.min()) - 0.1), max(10 ** math.ceil(math.log10(percent.max())), 1e-2)
-    )
+    lowest, highest = math.log10(percent.min()), math.log10(percent.max())
+    ax.set_ylim(10 ** math.floor(lowest - 0.1), 1.3 * 10 ** max(math.ceil(highest), -2))
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:.10f}".rstrip("0").rstrip(".") + " %")
     ax.yaxis.set_minor_formatter(lambda _value, _position: "")
     _show_time(ax, seconds)
@@ -169,7 +169,7 @@ def _history(result: SolveResult) -> tuple[FloatArray, FloatArray, FloatArray]:
         rows = [(min(result.root_seconds, result.seconds), result.objective, result.root_lower_bound)]
     rows.append((max(result.seconds, rows[-1][0]), result.objective, result.lower_bound))
     seconds, costs, bounds = np.array(rows).T
-    return seconds, costs, bounds
+    return np.maximum.accumulate(seconds), costs, bounds
 
 
 def _show_time(ax: Axes, seconds: FloatArray) -> None:
@@ -180,10 +180,15 @@ def _show_time(ax: Axes, seconds: FloatArray) -> None:
     ax.set_xlabel("seconds")
 
 
-def _zoom(ax: Axes, values: FloatArray) -> None:
+def _zoom(ax: Axes, values: FloatArray, result: SolveResult) -> None:
+    """Show where cost and bound meet: a tenth around it, more if the gap is wide, less if nothing else happened.
+
+    Not so close, though, that a gap of nearly nothing fills the picture.
+    """
     if len(values) == 0:
         return
-    low, high = float(values.min()), float(values.max())
-    # Not so close that a gap of nearly nothing fills the picture.
+    goal = result.objective if math.isfinite(result.objective) else result.lower_bound
+    reach = max(_ZOOM * goal, 2 * (goal - result.lower_bound))
+    low, high = max(float(values.min()), goal - reach), min(float(values.max()), goal + reach)
     room = max(0.06 * (high - low), 0.5 * (_LEAST_SPAN * high - (high - low))) or 1.0
     ax.set_ylim(low - room, high + room)
