@@ -16,7 +16,7 @@ from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Progress
 from certimeans.search.node import Decision
-from certimeans.search.tree import TreeNode
+from certimeans.search.tree import TreeNode, TreeStatus
 
 NASTY_NAMES = (
     '<b>&"x"',
@@ -81,13 +81,13 @@ def blobs(n: int, d: int, k: int, **options: Any) -> SolveResult:
 
 def full_tree(depth: int) -> tuple[TreeNode, ...]:
     """Build a complete binary tree whose leaves ended in every possible way."""
-    ends = ("pruned", "infeasible", "open", "given up")
+    ends = (TreeStatus.PRUNED, TreeStatus.INFEASIBLE, TreeStatus.OPEN, TreeStatus.GIVEN_UP)
     n = 2 ** (depth + 1) - 1
     nodes = []
     for number in range(n):
         is_leaf = 2 * number + 1 >= n
-        status = ends[number % 4] if is_leaf else "branched"
-        bound = math.inf if status == "infeasible" else 10.0 + number
+        status = ends[number % 4] if is_leaf else TreeStatus.BRANCHED
+        bound = math.inf if status is TreeStatus.INFEASIBLE else 10.0 + number
         decision = None if number == 0 else Decision(number, number + 1, number % 2 == 1)
         nodes.append(TreeNode(number, (number - 1) // 2 if number else -1, decision, status, bound, 5, 0.1))
     return tuple(nodes)

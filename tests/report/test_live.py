@@ -78,6 +78,19 @@ def test_pipes_and_quiet_runs_get_plain_lines() -> None:
     assert isinstance(choose_display(io.StringIO(), quiet=True), ProgressLog)
 
 
+def test_plain_lines_begin_when_there_is_something_to_say() -> None:
+    """Presolve writes none; without a clustering there is a dash; two lines are seconds apart, but the last is due."""
+    stream = io.StringIO()
+    log = ProgressLog(stream, quiet=False)
+    log.progress(Progress(0.0, math.inf, 0.0, 0, 0, 0, 0, "presolve"))
+    assert stream.getvalue() == ""
+    for nodes_open in (1, 1, 0):
+        log.progress(Progress(1.0, math.inf, 2.0, 1, nodes_open, 0, 5, "root"))
+    header, *lines = stream.getvalue().splitlines()
+    assert "incumbent" in header
+    assert [line.split() for line in lines] == [["1.0", "1", n, "5", "-", "2", "-"] for n in ("1", "0")]
+
+
 class Terminal(io.StringIO):
     """Text that claims to be a terminal."""
 
@@ -88,13 +101,16 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_display_without_progress_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_display_of_a_failed_solve_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the input turns out to be infeasible, the message stands alone."""
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
-    with choose_display(stream) as display:
-        assert isinstance(display, LiveProgress)
+    display = choose_display(stream)
+    assert isinstance(display, LiveProgress)
+    with pytest.raises(ValueError, match="infeasible"), display:
         display.start(LINE, ["take care"])
+        display.progress(Progress(0.0, math.inf, 0.0, 0, 0, 0, 0, "presolve"))
+        raise ValueError("infeasible")
     assert "note: take care\n" in stream.getvalue()
     assert stream.getvalue().endswith("\x1b[2K")
 

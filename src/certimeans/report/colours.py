@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from certimeans.search.tree import TreeStatus
+
 # Okabe and Ito's palette (Color Universal Design, 2008) without black, which vanishes on a dark page; grey instead.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#8C8C8C")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -42,9 +44,9 @@ class NodeLook(NamedTuple):
 
 
 NODE_LOOKS = {
-    "branched": NodeLook(PALETTE[7], "o", "split in two"),
-    "pruned": NodeLook(PALETTE[2], "s", "closed by its bound"),
-    "infeasible": NodeLook(PALETTE[4], "X", "contradicts the constraints"),
-    "open": NodeLook(PALETTE[1], "D", "still open"),
-    "given up": NodeLook(PALETTE[3], "v", "given up"),
+    TreeStatus.BRANCHED: NodeLook(PALETTE[7], "o", "split in two"),
+    TreeStatus.PRUNED: NodeLook(PALETTE[2], "s", "closed by its bound"),
+    TreeStatus.INFEASIBLE: NodeLook(PALETTE[4], "X", "contradicts the constraints"),
+    TreeStatus.OPEN: NodeLook(PALETTE[1], "D", "still open"),
+    TreeStatus.GIVEN_UP: NodeLook(PALETTE[3], "v", "given up"),
 }

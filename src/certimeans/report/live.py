@@ -65,9 +65,9 @@ class LiveProgress:
             self._gaps.append((self._clock() - self._began, progress.gap))
         self._latest = progress
 
-    def stop(self) -> None:
-        """Leave the last state on the screen; nothing if there never was one."""
-        self._live.transient = self._latest is None
+    def stop(self, *, leave: bool = True) -> None:
+        """Leave the last state on the screen, or nothing."""
+        self._live.transient = not leave or self._latest is None
         self._live.stop()
 
     def __enter__(self) -> Self:
@@ -76,7 +76,7 @@ class LiveProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.stop()
+        self.stop(leave=kind is None)  # what went wrong is said in its place
 
     def _render(self) -> Text:
         elapsed = self._clock() - self._began

@@ -46,8 +46,10 @@ class ProgressLog:
             self._write(line)
 
     def progress(self, progress: Progress) -> None:
-        """Write a line, unless the last one is recent and there is more to come."""
+        """Write a line, unless the last one is recent and there is more to come, or there is nothing to say yet."""
         is_last = progress.nodes_done > 0 and progress.nodes_open == 0 and progress.nodes_running == 0
+        if progress.phase == "presolve":
+            return
         if not is_last and time.monotonic() - self._last_line < _SECONDS_BETWEEN_LINES:
             return
         self._last_line = time.monotonic()

@@ -12,6 +12,7 @@ from certimeans.report.colours import BOUND, INCUMBENT, NODE_LOOKS, UNASSIGNED
 from certimeans.report.figures import ink, make_axes, paper
 from certimeans.report.tree_layout import PlacedNode, place_nodes
 from certimeans.result import SolveResult, relative_gap
+from certimeans.search.tree import TreeStatus
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,7 +148,7 @@ def _label_nodes(placed: list[PlacedNode], ax: Axes) -> None:
     for place in placed:
         node = place.node
         if math.isfinite(node.lower_bound):
-            below = node.status != "branched"  # under it there is room; else beside it
+            below = node.status is not TreeStatus.BRANCHED  # under it there is room; else beside it
             ax.annotate(
                 f"{node.lower_bound:.7g}", (place.x, place.depth), (0, -8) if below else (8, 3),
                 textcoords="offset points", fontsize=8,
