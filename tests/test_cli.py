@@ -50,7 +50,9 @@ def test_infeasible_input_names_the_pairs_in_the_users_numbering(
     pairs = points.with_name("pairs.txt")
     pairs.write_text("ML 1 2\nML 2 3\nCL 1 3\n", encoding="utf-8")
     assert main(["solve", str(points), "-k", "2", "--constraints", str(pairs), "--one-based", "--quiet"]) == 3
-    assert "points 3 (c) and 1 (a) cannot link, but must-links join them: 1 (a) = 2 (b) = 3 (c)" in capsys.readouterr().err
+    assert (
+        "points 3 (c) and 1 (a) cannot link, but must-links join them: 1 (a) = 2 (b) = 3 (c)" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,14 @@ def test_the_demo_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_version_and_help_are_there(capsys: pytest.CaptureFixture[str]) -> None:
     """Both exit cleanly, and every command shows an example."""
-    for arguments in (["--version"], ["--help"], ["solve", "--help"], ["generate", "--help"], ["demo", "--help"], ["verify", "--help"]):
+    for arguments in (
+        ["--version"],
+        ["--help"],
+        ["solve", "--help"],
+        ["generate", "--help"],
+        ["demo", "--help"],
+        ["verify", "--help"],
+    ):
         with pytest.raises(SystemExit) as exit_:
             main(arguments)
         assert exit_.value.code == 0

@@ -9,15 +9,15 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from certimeans.certificate.check import verify_directory
-from tests.oracles.tampering import FILE_TAMPERINGS, NEED_DATA, TAMPERINGS, NotApplicableError
 
 from benchmarks.record import markdown_table
 from benchmarks.reliability.answers import expect_rejection
 from benchmarks.reliability.outcome import Outcome
+from certimeans.certificate.check import verify_directory
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Limits
 from certimeans.solver import solve_instance
+from tests.oracles.tampering import FILE_TAMPERINGS, NEED_DATA, TAMPERINGS, NotApplicableError
 
 _tried: Counter[str] = Counter()
 _rejected: Counter[str] = Counter()

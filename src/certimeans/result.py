@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 from certimeans.search.tree import Tree, TreeNode
 from certimeans.status import SolveStatus, relative_gap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["SolveResult", "SolveStatus", "relative_gap"]
 
@@ -146,6 +149,36 @@ class SolveResult:
     def to_json(self) -> str:
         """Return the result as one JSON object."""
         return json.dumps(self.to_dict(), allow_nan=False)
+
+    def plot_clusters(self, ax: Axes | None = None) -> Axes:
+        """Draw the points by cluster, their constraints, and what these changed against plain k-means.
+
+        Parameters
+        ----------
+        ax
+            Where to draw; without it, on a new figure that pyplot knows nothing of: show ``ax.figure`` in a notebook,
+            or save it with ``ax.figure.savefig(...)``.
+
+        Raises
+        ------
+        InputError
+            If matplotlib is not installed; it comes with ``certimeans[plot]``.
+        """
+        from certimeans.report import plots  # noqa: PLC0415
+
+        return plots.plot_clusters(self, ax)
+
+    def plot_bounds(self, ax: Axes | None = None) -> Axes:
+        """Draw the cost of the best clustering and the proven bound over time; see :meth:`plot_clusters`."""
+        from certimeans.report import plots  # noqa: PLC0415
+
+        return plots.plot_bounds(self, ax)
+
+    def plot_tree(self, ax: Axes | None = None) -> Axes:
+        """Draw the search tree; see :meth:`plot_clusters`."""
+        from certimeans.report import plots  # noqa: PLC0415
+
+        return plots.plot_tree(self, ax)
 
 
 def _finite(value: float) -> float | None:

@@ -8,7 +8,7 @@ from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
 from certimeans.search.evaluate import Surroundings, evaluate
 from certimeans.search.node import Decision, NodeReport, NodeStatus, NodeTask
-from certimeans.search.sharing import SharedCost, SharedCostReader
+from certimeans.search.sharing import Blackboard, BlackboardReader
 from tests.oracles.brute_force import exact_cost, feasible_partitions
 from tests.oracles.instances import random_instance
 from tests.search.test_solve import hard_points
@@ -92,12 +92,21 @@ def test_a_running_node_hears_of_better_clusterings() -> None:
     assert [r.lower_bound for r in reports] == sorted(r.lower_bound for r in reports)
 
 
-def test_a_shared_cost_is_seen_by_readers() -> None:
-    """What the coordinator sets is what readers of the same file get, and closing removes the file."""
-    cost = SharedCost()
-    reader = SharedCostReader(cost.path)
-    assert reader.get() == math.inf
-    cost.set(3.5)
-    assert reader.get() == cost.get() == 3.5
-    cost.close()
-    assert not cost.path.exists()
+def test_other_processes_see_the_problem_and_the_best_cost() -> None:
+    """What the coordinator writes on the blackboard is what readers get, and closing removes it."""
+    instance = Instance.create(
+        hard_points(), 3, must_link=[(0, 1)], cannot_link=[(2, 3), (3, 4), (2, 4), (4, 5), (3, 5)]
+    )
+    board = Blackboard(presolve(instance))
+    board.write_problem()
+    reader = BlackboardReader(board.folder)
+    assert reader.cost() == math.inf
+    board.set_cost(3.5)
+    assert reader.cost() == board.cost() == 3.5
+    there, here = reader.presolved, presolve(instance)
+    assert there.instance.fingerprint == instance.fingerprint
+    np.testing.assert_array_equal(there.super_points.group_of, here.super_points.group_of)
+    np.testing.assert_array_equal(there.super_points.graph.edges, here.super_points.graph.edges)
+    np.testing.assert_array_equal(there.merges, here.merges)
+    board.close()
+    assert not board.folder.exists()

@@ -46,22 +46,26 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print."""
     from certimeans.report.directory import write_directory  # noqa: PLC0415
-    from certimeans.report.progress import ProgressLog  # noqa: PLC0415
+    from certimeans.report.first_run import FIRST_RUN_NOTE, is_first_run  # noqa: PLC0415
+    from certimeans.report.live import choose_display  # noqa: PLC0415
     from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
 
     problem = read_problem(options.data, options)
-    log = ProgressLog(sys.stderr, quiet=options.quiet)
-    log.start(problem.instance, problem.notes)
+    notes = [*problem.notes, *([FIRST_RUN_NOTE] if is_first_run() else [])]
     try:
-        with nullcontext() if options.dask is None else connect(options.dask) as client:
+        with (
+            nullcontext() if options.dask is None else connect(options.dask) as client,
+            choose_display(sys.stderr, quiet=options.quiet) as display,
+        ):
+            display.start(problem.instance, notes)
             result = solve_instance(
                 problem.instance,
                 Limits(options.gap, options.time_limit, options.max_nodes),
                 n_jobs=options.jobs,
                 seed=options.seed,
-                callback=log.progress,
+                callback=display.progress,
                 executor=None if client is None else client.get_executor(pure=False),
                 checkpoint=options.resume,
             )
@@ -75,7 +79,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     if options.out is not None:
         command = shlex.join(["certimeans", *sys.argv[1:]])
         write_directory(result, options.out, row_names=problem.row_names, command=command)
-        log.say(f"results are in {options.out}; 'certimeans verify {options.out}' re-proves them")
+        if not options.quiet:
+            sys.stderr.write(f"results are in {options.out}; 'certimeans verify {options.out}' re-proves them\n")
     return _exit_code(result)
 
 

@@ -12,6 +12,7 @@ from certimeans.certificate.write import write_certificate
 from certimeans.errors import InputError
 from certimeans.problem._atomic import write_atomically
 from certimeans.problem.files import write_labels
+from certimeans.report.html import render_report
 from certimeans.result import SolveResult
 from certimeans.search.limits import Progress
 
@@ -47,6 +48,7 @@ def write_directory(
         write_labels(folder / "labels.csv", result.labels.tolist(), row_names=row_names)
     write_atomically(folder / "events.jsonl", "".join(_event(entry) for entry in result.history).encode())
     write_certificate(folder, result.instance, result.search_tree, result.labels, result.objective, result.lower_bound)
+    write_atomically(folder / "report.html", render_report(result, command).encode())
 
 
 def _event(progress: Progress) -> str:

@@ -5,13 +5,30 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import TextIO
+from types import TracebackType
+from typing import Protocol, Self, TextIO
 
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 
 _SECONDS_BETWEEN_LINES = 2.0
 _COLUMNS = f"{'time':>8} {'nodes':>6} {'open':>5} {'cuts':>7} {'incumbent':>14} {'bound':>14} {'gap %':>9}"
+
+
+class ProgressDisplay(Protocol):
+    """What shows progress: ``with display: display.start(...); solve(..., callback=display.progress)``."""
+
+    def start(self, instance: Instance, notes: Sequence[str] = ()) -> None:
+        """Say what is being solved, and what the user should know besides."""
+
+    def progress(self, progress: Progress) -> None:
+        """Show where the search stands."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
 
 
 class ProgressLog:
@@ -26,25 +43,35 @@ class ProgressLog:
     def start(self, instance: Instance, notes: Sequence[str] = ()) -> None:
         """Say what is being solved, and what the reader of the file had to decide."""
         for line in (*(f"note: {note}" for note in notes), repr(instance)):
-            self.say(line)
+            self._write(line)
 
     def progress(self, progress: Progress) -> None:
-        """Write a line, unless the last one is recent and there is more to come."""
-        is_last = progress.nodes_open == 0 and progress.nodes_running == 0
+        """Write a line, unless the last one is recent and there is more to come, or there is nothing to say yet."""
+        is_last = progress.nodes_done > 0 and progress.nodes_open == 0 and progress.nodes_running == 0
+        if progress.phase == "presolve":
+            return
         if not is_last and time.monotonic() - self._last_line < _SECONDS_BETWEEN_LINES:
             return
         self._last_line = time.monotonic()
         if not self._has_header:
-            self.say(_COLUMNS)
+            self._write(_COLUMNS)
             self._has_header = True
         gap = f"{100 * progress.gap:9.4f}" if math.isfinite(progress.gap) else f"{'-':>9}"
-        self.say(
+        cost = f"{progress.incumbent_cost:14.8g}" if math.isfinite(progress.incumbent_cost) else f"{'-':>14}"
+        self._write(
             f"{progress.seconds:8.1f} {progress.nodes_done:6d} {progress.nodes_open:5d} {progress.cuts:7d} "
-            f"{progress.incumbent_cost:14.8g} {progress.lower_bound:14.8g} {gap}"
+            f"{cost} {progress.lower_bound:14.8g} {gap}"
         )
 
-    def say(self, line: str) -> None:
-        """Write a line of text."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Nothing is left to do: every line was written when it was due."""
+
+    def _write(self, line: str) -> None:
         if not self._quiet:
             self._stream.write(line + "\n")
             self._stream.flush()

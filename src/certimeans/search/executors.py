@@ -15,7 +15,7 @@ from certimeans.errors import InputError
 from certimeans.presolve.reduce import Presolved
 from certimeans.search.evaluate import Surroundings, evaluate
 from certimeans.search.node import NodeOutcome, NodeReport, NodeTask
-from certimeans.search.sharing import SharedCost, SharedCostReader
+from certimeans.search.sharing import Blackboard, BlackboardReader
 
 
 class Workers(Protocol):
@@ -86,7 +86,7 @@ class SerialWorkers:
 
 
 class ProcessWorkers:
-    """A pool of local processes, each with its own copy of the problem and one BLAS thread.
+    """A pool of local processes, each of which reads the problem once and has one BLAS thread.
 
     Processes take a second or two to start, and most problems are solved by then: the root, and the search beside it,
     run at once in threads of this process, whose compiled code lets them run side by side. The pool is started for the
@@ -99,10 +99,10 @@ class ProcessWorkers:
         self.capacity = n_processes
         self._presolved = presolved
         self._deadline = deadline
-        self._cost = SharedCost()
+        self._board = Blackboard(presolved)
         self._reports: SimpleQueue[NodeReport] = SimpleQueue()
         self._hear: Callable[[NodeReport], None] | None = None
-        self._surroundings = Surroundings(deadline, self._cost.get, self._reports.put)
+        self._surroundings = Surroundings(deadline, self._board.cost, self._reports.put)
         self._threads = ThreadPoolExecutor(2)
         self._pool: Executor | None = None
 
@@ -120,15 +120,14 @@ class ProcessWorkers:
 
     def publish(self, incumbent_cost: float) -> None:
         """Let all processes see the cost."""
-        self._cost.set(incumbent_cost)
+        self._board.set_cost(incumbent_cost)
 
     def _start(self) -> Executor:
         # loky's processes need no `if __name__ == "__main__"` in the user's script, and notice when one is killed.
         from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415
 
-        pool: Executor = ProcessPoolExecutor(
-            self.capacity, initializer=_prepare_worker, initargs=(self._presolved, self._cost.path)
-        )
+        self._board.write_problem()
+        pool: Executor = ProcessPoolExecutor(self.capacity, initializer=_prepare_worker, initargs=(self._board.folder,))
         return pool
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
@@ -149,7 +148,7 @@ class ProcessWorkers:
         self._deadline.request_stop()
         self._threads.shutdown(wait=True)
         self._kill_pool()
-        self._cost.close()
+        self._board.close()
 
     def _kill_pool(self) -> None:
         if self._pool is not None:
@@ -238,13 +237,14 @@ _PRESOLVED: Presolved | None = None
 _SURROUNDINGS = Surroundings()
 
 
-def _prepare_worker(presolved: Presolved, shared_cost: Path) -> None:
-    """Keep the problem in the worker and leave Ctrl-C to the coordinator."""
+def _prepare_worker(folder: Path) -> None:
+    """Read the problem once and leave Ctrl-C to the coordinator."""
     import signal  # noqa: PLC0415
 
-    global _PRESOLVED, _SURROUNDINGS  # noqa: PLW0603  # one problem a worker, sent once
-    _PRESOLVED = presolved
-    _SURROUNDINGS = Surroundings(incumbent_cost=SharedCostReader(shared_cost).get)
+    global _PRESOLVED, _SURROUNDINGS  # noqa: PLW0603  # one problem a worker, read once
+    board = BlackboardReader(folder)
+    _PRESOLVED = board.presolved
+    _SURROUNDINGS = Surroundings(incumbent_cost=board.cost)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(limits=1, user_api="blas")
 

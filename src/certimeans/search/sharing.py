@@ -1,47 +1,83 @@
-"""One number that all processes of a machine see: the cost of the best known clustering."""
+"""What all processes of a machine see: the problem, and the cost of the best known clustering.
+
+Both are files in a temporary folder. The problem is not handed to a process as it starts, since a process that is killed
+just then would leave us waiting for it to read on; and Python's own shared memory is removed under our feet by the
+resource trackers of workers that die.
+"""
 
 from __future__ import annotations
 
 import math
-import os
+import shutil
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
+from certimeans.presolve.contract import contract
+from certimeans.presolve.reduce import Presolved
+from certimeans.problem.instance import Instance
 
-class SharedCost:
-    """The coordinator's side: a file of eight bytes, mapped into memory.
+_PROBLEM = "problem.npz"
+_COST = "cost"
 
-    A file, since Python's shared memory is removed under our feet by the resource trackers of workers that die.
-    """
 
-    def __init__(self) -> None:
-        handle, name = tempfile.mkstemp(prefix="certimeans-")
-        os.close(handle)
-        self.path = Path(name)
-        self._value = np.memmap(self.path, dtype=np.float64, mode="w+", shape=(1,))
-        self.set(math.inf)
+class Blackboard:
+    """The coordinator's side."""
 
-    def set(self, cost: float) -> None:
+    def __init__(self, presolved: Presolved) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="certimeans-"))
+        self._presolved = presolved
+        self._cost = np.memmap(self.folder / _COST, dtype=np.float64, mode="w+", shape=(1,))
+        self.set_cost(math.inf)
+
+    def write_problem(self) -> None:
+        """Write the problem for the others."""
+        presolved, instance = self._presolved, self._presolved.instance
+        known = {} if presolved.colouring is None else {"colouring": presolved.colouring}
+        np.savez(
+            self.folder / _PROBLEM,
+            points=instance.points,
+            weights=instance.weights,
+            n_clusters=np.array(instance.n_clusters),
+            must_link=instance.must_link,
+            cannot_link=instance.cannot_link,
+            group_of=presolved.super_points.group_of,
+            merges=presolved.merges,
+            **known,  # type: ignore[arg-type]
+        )
+
+    def set_cost(self, cost: float) -> None:
         """Let everybody know; an aligned eight-byte write is never seen half done."""
-        self._value[0] = cost
+        self._cost[0] = cost
 
-    def get(self) -> float:
+    def cost(self) -> float:
         """Return the present cost."""
-        return float(self._value[0])
+        return float(self._cost[0])
 
     def close(self) -> None:
-        """Remove the file; who has mapped it keeps what it last said."""
-        self.path.unlink(missing_ok=True)
+        """Remove the files; who has mapped the cost keeps what it last said."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class SharedCostReader:
+class BlackboardReader:
     """A worker's side."""
 
-    def __init__(self, path: Path) -> None:
-        self._value = np.memmap(path, dtype=np.float64, mode="r", shape=(1,))
+    def __init__(self, folder: Path) -> None:
+        self._cost = np.memmap(folder / _COST, dtype=np.float64, mode="r", shape=(1,))
+        with np.load(folder / _PROBLEM, allow_pickle=False) as arrays:
+            instance = Instance.create(
+                arrays["points"],
+                int(arrays["n_clusters"]),
+                must_link=arrays["must_link"],
+                cannot_link=arrays["cannot_link"],
+                weights=arrays["weights"],
+            )
+            super_points = contract(instance, arrays["group_of"])
+            colouring = arrays["colouring"] if "colouring" in arrays else None
+            merged = instance.n_points - super_points.size
+            self.presolved = Presolved(instance, super_points, arrays["merges"], colouring, merged, 0)
 
-    def get(self) -> float:
+    def cost(self) -> float:
         """Return the present cost."""
-        return float(self._value[0])
+        return float(self._cost[0])

@@ -1,0 +1,145 @@
+"""Matplotlib without its global state: figures of our own, and SVG that fits into a page.
+
+Matplotlib is the extra ``plot``; it is imported when a picture is drawn.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from certimeans.errors import InputError
+from certimeans.report.colours import INK, PAPER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_XLINK = "{http://www.w3.org/1999/xlink}"
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_REFERENCE = re.compile(r"url\(#([^)]*)\)")
+
+# Whatever the user's own style is, pictures in a report look alike.
+_PAGE_STYLE: dict[str, Any] = {
+    "font.size": 10.0,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 10.0,
+    "legend.fontsize": 9.0,
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "axes.facecolor": PAPER,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "axes.titlecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "svg.fonttype": "none",  # text stays text: small, and the browser has every letter
+}
+
+
+def is_available() -> bool:
+    """Whether matplotlib is installed."""
+    try:
+        _figure_class()
+    except InputError:
+        return False
+    return True
+
+
+def make_axes(ax: Axes | None, width: float = 5.2, height: float = 4.0) -> Axes:
+    """Return ``ax``, or the axes of a new figure of this size in inches that pyplot knows nothing of."""
+    if ax is not None:
+        return ax
+    new: Axes = _figure_class()(figsize=(width, height), layout="constrained").add_subplot()
+    return new
+
+
+def ink() -> str:
+    """Return the colour of text under the current style, which may be a dark one."""
+    import matplotlib as mpl  # noqa: PLC0415
+
+    return str(mpl.rcParams["text.color"])
+
+
+def paper() -> str:
+    """Return the colour behind the picture."""
+    import matplotlib as mpl  # noqa: PLC0415
+
+    return str(mpl.rcParams["axes.facecolor"])
+
+
+def plain(name: str, longest: int = 28) -> str:
+    """Make a name from a data file fit for a label: one line, no control characters, not too long."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+
+
+def draw_svg(draw: Callable[[], Axes], title: str) -> str:
+    """Draw with the report's style and return an ``<svg>`` element to put into a page."""
+    import matplotlib.style  # noqa: PLC0415
+
+    buffer = io.BytesIO()
+    with matplotlib.style.context(["default", {**_PAGE_STYLE, "svg.hashsalt": title}]), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # letters that matplotlib's font lacks: the browser has them
+        figure = draw().get_figure(root=True)
+        if figure is None:
+            raise InputError("the axes belong to no figure")
+        figure.savefig(buffer, format="svg", transparent=True, dpi=160, metadata={"Date": None})
+    return _fit_into_page(buffer.getvalue(), title)
+
+
+def _fit_into_page(svg: bytes, title: str) -> str:
+    """Strip what a page does not need, shorten numbers, and let colours of text and paper follow the page."""
+    root = ET.fromstring(svg)  # noqa: S314  # written by matplotlib a moment ago
+    for element in root.findall(f"{_SVG}metadata"):
+        root.remove(element)
+    for parent in list(root.iter()):
+        for child in [c for c in parent if c.tag == f"{_SVG}style"]:  # it would apply to the whole page
+            parent.remove(child)
+    referenced = _referenced(root)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(_SVG)
+        element.tail = None
+        element.attrib = {
+            name.removeprefix(_XLINK): _tidy(name, value)
+            for name, value in element.attrib.items()
+            if name != "id" or value in referenced
+        }
+    for size in ("width", "height"):
+        root.attrib.pop(size, None)
+    root.attrib.update({"role": "img", "aria-label": title})
+    return ET.tostring(root, encoding="unicode")
+
+
+def _referenced(root: ET.Element) -> set[str]:
+    found: set[str] = set()
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            if name == f"{_XLINK}href":
+                found.add(value.removeprefix("#"))
+            found.update(_REFERENCE.findall(value))
+    return found
+
+
+def _tidy(name: str, value: str) -> str:
+    if name == "style":
+        value = value.replace(INK.lower(), "currentColor").replace(PAPER.lower(), "var(--card)")
+    if name in {"d", "x", "y", "points"}:
+        value = _LONG_NUMBER.sub(lambda match: f"{float(match[0]):.2f}", value).replace("\n", "")
+    return value
+
+
+def _figure_class() -> Any:
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError:
+        raise InputError("pictures need matplotlib: pip install 'certimeans[plot]'") from None
+    return Figure

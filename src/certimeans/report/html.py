@@ -1,0 +1,197 @@
+"""report.html: one page with everything in it, to open offline, on a phone, or to send to a colleague."""
+
+from __future__ import annotations
+
+from html import escape
+from string import Template
+
+import numpy as np
+
+from certimeans._version import __version__
+from certimeans.report.cluster_plots import draw_clusters, plot_centres, plot_sizes, telling_features
+from certimeans.report.colours import cluster_look
+from certimeans.report.comparison import PlainComparison, compare_with_plain
+from certimeans.report.environment import describe_environment
+from certimeans.report.figures import draw_svg, is_available
+from certimeans.report.page import PAGE
+from certimeans.report.projection import feature_name
+from certimeans.report.search_plots import plot_bounds, plot_gap, plot_tree, tree_width
+from certimeans.report.words import guarantee, headline, percent_up, rounded_down, rounded_up
+from certimeans.result import SolveResult, SolveStatus
+
+_MOST_COLUMNS = 30
+_MOST_ROWS = 200
+
+
+def render_report(result: SolveResult, command: str | None = None) -> str:
+    """Return a self-contained HTML page about a result.
+
+    Parameters
+    ----------
+    command
+        The command line that made the result, to be shown in the page.
+    """
+    comparison = compare_with_plain(result)
+    return Template(PAGE).substitute(
+        title=f"certimeans: {result.instance.n_clusters} clusters, {escape(headline(result))}",
+        badge_class="good" if result.status is SolveStatus.OPTIMAL else "limited",
+        badge=escape(headline(result)),
+        guarantee=_text(guarantee(result)),
+        problem=escape(_problem(result)),
+        tiles=_tiles(result),
+        notes="".join(f"<p>{_text(note)}</p>" for note in _notes(result, comparison)),
+        pictures=_pictures(result, comparison),
+        table=_cluster_table(result),
+        tree=_tree(result),
+        reproduce=_reproduce(result, command),
+        version=escape(__version__),
+    )
+
+
+def _problem(result: SolveResult) -> str:
+    instance = result.instance
+    words = [f"{_count(instance.n_points, 'point')} with {_count(instance.n_features, 'feature')} were to be put into "]
+    words += [
+        f"{_count(instance.n_clusters, 'non-empty cluster')} at the least sum of squared distances to the centres"
+    ]
+    if (instance.weights != 1).any():
+        words += [", each point counted with its weight"]
+    kinds = [_count(len(instance.must_link), "must-link"), _count(len(instance.cannot_link), "cannot-link")]
+    kinds = [kind for kind in kinds if not kind.startswith("0 ")]
+    words += [f", keeping {' and '.join(kinds)}" if kinds else ", without constraints", "."]
+    if result.size < instance.n_points:
+        words += [f" What must share a cluster was merged, which left {_count(result.size, 'super-point')}."]
+    return "".join(words)
+
+
+def _tiles(result: SolveResult) -> str:
+    gap = "–" if result.labels is None else percent_up(result.gap)
+    cost = "none" if result.labels is None else rounded_up(result.objective)
+    tiles = [
+        ("cost", cost),
+        ("proven lower bound", rounded_down(result.lower_bound)),
+        ("proven gap", gap),
+        ("time", f"{result.seconds:.2f} s" if result.seconds < 100 else f"{result.seconds:.0f} s"),
+        ("nodes", f"{result.nodes:,}"),
+    ]
+    return "".join(f"<div class=tile><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in tiles)
+
+
+def _notes(result: SolveResult, comparison: PlainComparison | None) -> list[str]:
+    notes = [result.message] if result.message else []
+    if comparison is None:
+        return notes
+    moved = int(np.count_nonzero(comparison.changed))
+    if moved == 0:
+        notes.append("The constraints cost nothing: the best plain k-means clustering found keeps them all.")
+        return notes
+    broken = " and ".join(
+        [_count(comparison.broken_must_links, "must-link"), _count(comparison.broken_cannot_links, "cannot-link")]
+    )
+    saved = percent_up(1 - comparison.cost / result.objective) if result.objective > 0 else "0 %"
+    notes.append(
+        "What the constraints changed: the best plain k-means clustering found costs "
+        f"{comparison.cost:.8g} ({saved} less), puts {_count(moved, 'point')} elsewhere and breaks {broken}."
+    )
+    return notes
+
+
+def _pictures(result: SolveResult, comparison: PlainComparison | None) -> str:
+    if not is_available():
+        return (
+            "<p class=missing>This report has no pictures, because matplotlib is not installed: "
+            "<code>pip install 'certimeans[plot]'</code>, then solve again.</p>"
+        )
+    clusters = (
+        draw_svg(lambda: draw_clusters(result, comparison), "the points by cluster, with their constraints"),
+        "" if result.labels is None else _about_clusters(comparison),
+    )
+    drawn = [clusters]
+    if result.labels is None:
+        if result.lower_bound > 0:
+            drawn.append((draw_svg(lambda: plot_bounds(result), "proven bound over time"), ""))
+    else:
+        bounds = (
+            draw_svg(lambda: plot_bounds(result), "cost of the best clustering and proven bound over time")
+            + draw_svg(lambda: plot_gap(result), "proven gap over time"),
+            "The proof is complete when the bound meets the cost, within the gap asked for.",
+        )
+        sizes = (draw_svg(lambda: plot_sizes(result), "number of points of each cluster"), "")
+        centres = (
+            draw_svg(lambda: plot_centres(result), "heat map of the cluster centres"),
+            "Orange is above the mean of the feature, purple below.",
+        )
+        # Two columns of about the same height: the heat map grows with the number of features.
+        drawn += [sizes, bounds, centres] if result.instance.n_features <= 10 else [bounds, sizes, centres]
+    figures = (
+        f"<figure class=card>{svg}{f'<figcaption>{escape(caption)}</figcaption>' if caption else ''}</figure>"
+        for svg, caption in drawn
+    )
+    return f"<div class=pictures>{''.join(figures)}</div>"
+
+
+def _about_clusters(comparison: PlainComparison | None) -> str:
+    words = "Numbers or crosses mark the centres."
+    if comparison is not None and comparison.changed.any():
+        words += " Rings: plain k-means, without the constraints, puts these points elsewhere."
+    return words
+
+
+def _cluster_table(result: SolveResult) -> str:
+    clustering, instance = result.clustering, result.instance
+    if clustering is None:
+        return ""
+    features = telling_features(result, _MOST_COLUMNS)
+    weighted = bool((instance.weights != 1).any())
+    weights = np.bincount(clustering.labels, instance.weights)
+    names = ["cluster", "points", *(["weight"] if weighted else []), *(feature_name(instance, f) for f in features)]
+    head = "".join(f"<th scope=col>{escape(name)}</th>" for name in names)
+    rows = []
+    for cluster in range(min(clustering.n_clusters, _MOST_ROWS)):
+        cells = [f"{clustering.sizes[cluster]:,}", *([f"{weights[cluster]:.6g}"] if weighted else [])]
+        cells += [f"{value:.6g}" for value in clustering.centres[cluster, features]]
+        swatch = f'<i style="background:{cluster_look(cluster).colour}"></i>'
+        rows.append(f"<tr><th scope=row>{swatch}{cluster}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    left_out = []
+    if len(features) < instance.n_features:
+        left_out.append(f"the {len(features)} of {instance.n_features} features that differ most between the clusters")
+    if clustering.n_clusters > _MOST_ROWS:
+        left_out.append(f"the first {_MOST_ROWS} of {clustering.n_clusters} clusters")
+    note = f"<p class=note>Shown: {'; '.join(left_out)}.</p>" if left_out else ""
+    return (
+        f"<section><h2>Clusters and their centres</h2>{note}<div class='card scroll'>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
+    )
+
+
+def _tree(result: SolveResult) -> str:
+    if len(result.tree) < 2 or not is_available():
+        return ""
+    svg = draw_svg(lambda: plot_tree(result), "the search tree")
+    width = tree_width(result)
+    least = 70 * width if width > 5.2 else 0.0  # a small tree fits on a phone, a large one is scrolled
+    return (
+        "<section><h2>Search tree</h2><p class=note>Where the root's bound left a gap, the problem was split in two: "
+        "two points share a cluster (=), or they do not (≠). Each part was bounded on its own; small trees show the "
+        "bounds.</p><figure class='card scroll'>"
+        f"<div style='min-width:{least:.0f}px;max-width:{115 * width:.0f}px;margin:auto'>{svg}</div></figure></section>"
+    )
+
+
+def _reproduce(result: SolveResult, command: str | None) -> str:
+    shown = command or (
+        f"certimeans.solve(points, n_clusters={result.instance.n_clusters}, ..., random_state={result.seed})"
+    )
+    facts = [("made by", shown), ("seed", str(result.seed)), ("fingerprint", result.instance.fingerprint)]
+    facts += describe_environment()
+    rows = "".join(f"<tr><th scope=row>{escape(n)}</th><td><code>{escape(v)}</code></td></tr>" for n, v in facts)
+    return f"<table class=facts>{rows}</table>"
+
+
+def _text(sentence: str) -> str:
+    """Escape a sentence and keep numbers and their units on one line."""
+    return escape(sentence).replace(" %", "&nbsp;%")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,82 @@
+"""What a result means, in words; numbers are rounded so that no sentence claims more than was proven."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from certimeans.result import SolveResult, SolveStatus
+
+_SMALLEST_SHOWN = Decimal("0.000001")
+_STOPPED_BY = {
+    SolveStatus.TIME_LIMIT: "the time limit",
+    SolveStatus.NODE_LIMIT: "the node limit",
+    SolveStatus.INTERRUPTED: "an interruption",
+}
+_HEADLINES = {
+    SolveStatus.OPTIMAL: "proven optimal",
+    SolveStatus.INFEASIBLE: "infeasible",
+    SolveStatus.TIME_LIMIT: "stopped at the time limit",
+    SolveStatus.NODE_LIMIT: "stopped at the node limit",
+    SolveStatus.INTERRUPTED: "interrupted",
+}
+
+
+def headline(result: SolveResult) -> str:
+    """Return the status in a few words."""
+    words = _HEADLINES[result.status]
+    return words if result.labels is not None else f"{words}, no clustering found"
+
+
+def guarantee(result: SolveResult) -> str:
+    """Say in one sentence what is proven."""
+    if result.status is SolveStatus.INFEASIBLE:
+        return "It is proven that no clustering satisfies the constraints."
+    kind = _kind_of_clustering(result)
+    bound, cost = rounded_down(result.lower_bound), rounded_up(result.objective)
+    stopped = f"The search was ended by {_STOPPED_BY.get(result.status, 'a limit')}"
+    nothing = not (math.isfinite(result.lower_bound) and result.lower_bound > 0)
+    if result.labels is None:
+        end = "nothing is proven yet" if nothing else f"it is proven that every such clustering costs at least {bound}"
+        return f"{stopped} before a {kind} was found; {end}, and one may still exist."
+    if result.status is SolveStatus.OPTIMAL and result.gap == 0:
+        return f"This clustering is proven optimal: no {kind} costs less."
+    if nothing and result.status is not SolveStatus.OPTIMAL:
+        return f"{stopped} before a bound was proven: this clustering costs {cost}, and it may be far from the best."
+    proof = f"every {kind} costs at least {bound}, so none is more than {percent_up(result.gap)} cheaper."
+    if result.status is SolveStatus.OPTIMAL:
+        return f"This clustering is proven optimal within the gap asked for: it costs {cost}, {proof}"
+    return f"{stopped} before optimality was proven: the best clustering found costs {cost}, {proof}"
+
+
+def _kind_of_clustering(result: SolveResult) -> str:
+    instance = result.instance
+    if len(instance.must_link) + len(instance.cannot_link) == 0:
+        return f"clustering into {instance.n_clusters} cluster{'s' if instance.n_clusters > 1 else ''}"
+    return "clustering that keeps every constraint"
+
+
+def rounded_down(value: float, digits: int = 8) -> str:
+    """Write a proven lower bound: never more than was proven."""
+    return _rounded(value, Context(digits, ROUND_FLOOR))
+
+
+def rounded_up(value: float, digits: int = 8) -> str:
+    """Write a cost: never less than it is."""
+    return _rounded(value, Context(digits, ROUND_CEILING))
+
+
+def percent_up(share: float) -> str:
+    """Write a gap in per cent with three digits, at most six decimals: never less than it is."""
+    if not math.isfinite(share):
+        return "unknown"
+    number = Context(3, ROUND_CEILING).create_decimal_from_float(100 * share)
+    number = number.quantize(_SMALLEST_SHOWN, ROUND_CEILING)
+    text = f"{number:f}"
+    return f"{text.rstrip('0').rstrip('.')} %"
+
+
+def _rounded(value: float, context: Context) -> str:
+    if not math.isfinite(value):
+        return "unknown"
+    return f"{float(context.create_decimal_from_float(value)):.{context.prec}g}"

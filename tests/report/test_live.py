@@ -1,0 +1,152 @@
+import fcntl
+import io
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from certimeans.report.first_run import is_first_run
+from certimeans.report.live import LiveProgress, choose_display, describe, flow, sparkline
+from certimeans.report.progress import ProgressLog
+from certimeans.search.limits import Progress
+from tests.report.examples import make_result
+
+LINE = make_result([[0.0], [1.0], [5.0]], [0, 0, 1]).instance
+
+
+def run_in_terminal(arguments: list[str], columns: int, **environment: str) -> str:
+    """Run the command line with standard error on a pseudo-terminal, and return what it showed."""
+    main, side = os.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "certimeans", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=side,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+    )
+    os.close(side)
+    shown = b""
+    while True:
+        try:
+            part = os.read(main, 4096)
+        except OSError:  # how Linux says that the other side is closed
+            break
+        if not part:
+            break
+        shown += part
+    os.close(main)
+    assert process.wait() == 0, shown.decode()
+    return shown.decode()
+
+
+@pytest.fixture
+def points(tmp_path: Path) -> Path:
+    """Forty points without structure."""
+    path = tmp_path / "points.txt"
+    path.write_text("\n".join(f"{i * 7919 % 101} {i * 104729 % 97}" for i in range(40)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+def test_a_terminal_shows_incumbent_bound_and_gap(points: Path, columns: int) -> None:
+    """The last state stays on the screen, and no line is wider than the terminal."""
+    shown = run_in_terminal(["solve", str(points), "-k", "5"], columns, TERM="xterm")
+    screen = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.rpartition("\x1b[2K")[2])
+    for name in ("incumbent ", "bound ", "gap ", "nodes ", "cuts ", "time ", "phase ", "gap history "):
+        assert name in screen
+    assert max(map(len, screen.splitlines())) <= columns
+
+
+def test_no_color_and_dumb_terminals_are_respected(points: Path) -> None:
+    """NO_COLOR removes colours, TERM=dumb every control sequence."""
+    plain = run_in_terminal(["solve", str(points), "-k", "5"], 80, TERM="dumb")
+    assert "\x1b" not in plain
+    assert "incumbent" in plain
+    shown = run_in_terminal(["solve", str(points), "-k", "5"], 80, TERM="xterm", NO_COLOR="1")
+    assert re.search(r"\x1b\[[0-9;]*3[0-7]m", shown) is None
+
+
+def test_pipes_and_quiet_runs_get_plain_lines() -> None:
+    """Only a terminal gets the live display."""
+    assert isinstance(choose_display(io.StringIO()), ProgressLog)
+    assert isinstance(choose_display(io.StringIO(), quiet=True), ProgressLog)
+
+
+def test_plain_lines_begin_when_there_is_something_to_say() -> None:
+    """Presolve writes none; without a clustering there is a dash; two lines are seconds apart, but the last is due."""
+    stream = io.StringIO()
+    log = ProgressLog(stream, quiet=False)
+    log.progress(Progress(0.0, math.inf, 0.0, 0, 0, 0, 0, "presolve"))
+    assert stream.getvalue() == ""
+    for nodes_open in (1, 1, 0):
+        log.progress(Progress(1.0, math.inf, 2.0, 1, nodes_open, 0, 5, "root"))
+    header, *lines = stream.getvalue().splitlines()
+    assert "incumbent" in header
+    assert [line.split() for line in lines] == [["1.0", "1", n, "5", "-", "2", "-"] for n in ("1", "0")]
+
+
+class Terminal(io.StringIO):
+    """Text that claims to be a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        """Claim it."""
+        return True
+
+
+def test_a_display_of_a_failed_solve_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the input turns out to be infeasible, the message stands alone."""
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    display = choose_display(stream)
+    assert isinstance(display, LiveProgress)
+    display.start(LINE, ["take care"])
+    display.progress(Progress(0.0, math.inf, 0.0, 0, 0, 0, 0, "presolve"))
+    display.__exit__(ValueError, ValueError(), None)
+    assert "note: take care\n" in stream.getvalue()
+    assert stream.getvalue().endswith("\x1b[2K")
+
+
+def test_fields_flow_into_the_width() -> None:
+    """Nothing is lost in a narrow terminal."""
+    fields = describe(Progress(1.0, 1234567.8, 1234560.1, 12, 3, 2, 3710, "search"), 3723.0)
+    for width in (40, 60, 200):
+        lines = [line.plain for line in flow(fields, width)]
+        assert max(map(len, lines)) <= width
+        assert "   ".join(lines).split() == "   ".join(f"{name} {value}" for name, value, _ in fields).split()
+    assert "time 1:02:03" in "   ".join(line.plain for line in flow(fields, 200))
+
+
+def test_before_a_clustering_is_known_the_display_says_so() -> None:
+    """No infinity and no zero by zero."""
+    values = {name: value for name, value, _ in describe(Progress(1.0, math.inf, 0.0, 0, 1, 0, 0, "root"), 1.0)}
+    assert (values["incumbent"], values["bound"], values["gap"]) == ("none yet", "0", "unknown")
+
+
+def test_the_sparkline_falls_with_the_logarithm_of_the_gap() -> None:
+    """A decade down is a step down; before the first gap there is nothing; a closed gap is the lowest block."""
+    line = sparkline([(2.0, 1.0), (4.0, 0.1), (6.0, 0.01), (8.0, 0.001)], 10.0, 10)
+    assert line[0] == " "
+    heights = ["▁▂▃▄▅▆▇█".index(block) for block in line[1:]]
+    assert heights == sorted(heights, reverse=True)
+    assert (heights[0], heights[-1]) == (7, 0)
+    assert sparkline([(0.0, math.inf)], 1.0, 3) == "███"
+    assert sparkline([(0.0, 0.5), (1.0, 0.0)], 1.0, 2) == "█▁"
+    assert sparkline([], 1.0, 3) == ""
+
+
+def test_the_first_run_is_noticed_wherever_machine_code_is_stored(tmp_path: Path) -> None:
+    """An empty store means that the next solve compiles."""
+    code = "from certimeans.report.first_run import is_first_run; print(is_first_run())"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+    make_result([[0.0], [1.0], [5.0]], [0, 0, 1], must_link=[(0, 1)]).plot_clusters()  # searches, so it compiles
+    assert not is_first_run()
