@@ -118,7 +118,7 @@ def test_version_and_help_are_there(capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as exit_:
             main(arguments)
         assert exit_.value.code == 0
-    assert capsys.readouterr().out.count("example: certimeans") == 3
+    assert capsys.readouterr().out.count("example: certimeans") == 4
 
 
 def test_verify_prints_what_is_proven(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -161,7 +161,11 @@ def _checked(
             raise InternalError("the result contradicts itself; please report this with the data")
     elif outcome.status is SolveStatus.OPTIMAL:
         raise InternalError("the search ended without a clustering and without a proof; please report this")
-    message = f"{outcome.abandoned} nodes given up after their workers died" if outcome.abandoned else ""
+    message = ""
+    if outcome.abandoned:
+        message = f"{outcome.abandoned} nodes given up after their workers died"
+    elif outcome.status is SolveStatus.INTERRUPTED and outcome.is_complete:
+        message = "the search is complete, but double precision cannot prove a smaller gap"
     return SolveResult(
         instance=instance,
         status=outcome.status,

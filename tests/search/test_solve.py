@@ -136,6 +136,15 @@ def test_trivial_problems_are_solved() -> None:
         assert result.gap == 0.0
 
 
+def test_a_gap_of_zero_ends_with_what_rounding_leaves() -> None:
+    """The tree is searched completely, and the result says why it is not called optimal."""
+    result = solve([[0.0, 0.0], [1, 0], [0, 1], [5, 5], [6, 5], [5, 6.3]], 2, gap=0.0, cannot_link=[(0, 3)])
+    assert result.status is SolveStatus.INTERRUPTED
+    assert "double precision" in result.message
+    assert result.nodes < 30
+    assert 0 < result.gap < 1e-10
+
+
 def test_initial_labels_are_used_only_if_they_are_feasible() -> None:
     """Good labels are the incumbent from the start, bad ones are left alone."""
     points = hard_points()

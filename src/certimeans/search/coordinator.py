@@ -28,7 +28,7 @@ _SECONDS_BETWEEN_SAVES = 2.0
 
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
-    """What the search ended with; bounds are in the user's units."""
+    """What the search ended with; bounds are in the user's units. It is complete if no node is left to evaluate."""
 
     status: SolveStatus
     lower_bound: float
@@ -39,6 +39,7 @@ class SearchOutcome:
     cuts: int
     abandoned: int
     tree: Tree
+    is_complete: bool
 
 
 class Coordinator:
@@ -129,6 +130,7 @@ class Coordinator:
             self._root_cuts,
             self._abandoned,
             self.tree,
+            is_complete=not self._queue and not self._running,
         )
 
     def _enqueue(self, node: TreeNode, inheritance: Inheritance | None) -> None:

@@ -86,7 +86,8 @@ class _Evaluation:
         proof = NodeProof(points.group_of, outcome.proof) if own_bound > self.task.lower_bound else None
         if bound < self._pruning_cost() and outcome.reason is not StopReason.DEADLINE:
             self._round(points, outcome)
-        if bound >= self._pruning_cost():
+        is_single = points.n_clusters in {1, points.size}  # one clustering is left: only rounding keeps the gap open
+        if bound >= self._pruning_cost() or is_single:
             return self._outcome(NodeStatus.PRUNED, bound, points.size, proof, outcome)
         inheritance = Inheritance(points.group_of, points.weights, outcome.best)
         if outcome.reason is StopReason.DEADLINE:

@@ -24,7 +24,7 @@ class Decision(NamedTuple):
 class NodeStatus(Enum):
     """What became of a node."""
 
-    PRUNED = "its bound reached the pruning value"
+    PRUNED = "its bound reached the pruning value, or a single clustering is left in it"
     BRANCHED = "its children go on"
     INFEASIBLE = "no clustering satisfies its decisions"
     UNRESOLVED = "it was stopped before it was decided; its bound is valid"

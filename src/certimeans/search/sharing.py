@@ -1,8 +1,8 @@
 """What all processes of a machine see: the problem, and the cost of the best known clustering.
 
-Both are files in a temporary folder. The problem is not handed to a process as it starts, since a process that is killed
-just then would leave us waiting for it to read on; and Python's own shared memory is removed under our feet by the
-resource trackers of workers that die.
+Both are files in a temporary folder. The problem is not handed to a process as it starts, since a process that is
+killed just then would leave us waiting for it to read on; and Python's own shared memory is removed under our feet by
+the resource trackers of workers that die.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class BlackboardReader:
                 weights=arrays["weights"],
             )
             super_points = contract(instance, arrays["group_of"])
-            colouring = arrays["colouring"] if "colouring" in arrays else None
+            colouring = arrays.get("colouring")
             merged = instance.n_points - super_points.size
             self.presolved = Presolved(instance, super_points, arrays["merges"], colouring, merged, 0)
 

@@ -17,7 +17,7 @@ class TreeStatus(StrEnum):
     """Not decided: waiting, running, or stopped by a limit. Its bound is proven by itself or by an ancestor."""
     BRANCHED = "branched"
     PRUNED = "pruned"
-    """No clustering below it is better than the incumbent by more than the gap."""
+    """No clustering below it is better than the incumbent by more than the gap, or by more than rounding hides."""
     INFEASIBLE = "infeasible"
     GIVEN_UP = "given up"
     """No worker survived it; an ancestor's bound stands."""
