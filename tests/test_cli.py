@@ -103,8 +103,9 @@ def test_the_demo_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_version_and_help_are_there(capsys: pytest.CaptureFixture[str]) -> None:
     """Both exit cleanly, and every command shows an example."""
-    for arguments in (["--version"], ["--help"], ["solve", "--help"], ["generate", "--help"], ["demo", "--help"]):
+    commands = ("solve", "generate", "bench", "demo")
+    for arguments in (["--version"], ["--help"], *([command, "--help"] for command in commands)):
         with pytest.raises(SystemExit) as exit_:
             main(arguments)
         assert exit_.value.code == 0
-    assert capsys.readouterr().out.count("example: certimeans") == 3
+    assert capsys.readouterr().out.count("example: certimeans") == 4
