@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from certimeans.bench.rows import ResultsFile, Row, Settings
 from certimeans.bench.runner import Run
 from certimeans.bench.suite import Case, find_cases
 from certimeans.errors import InputError
+from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult
 from certimeans.solver import solve_instance
 from tests.bench.folders import make_folder
@@ -80,6 +82,28 @@ def test_a_parallel_run_gives_the_same_values(tmp_path: Path) -> None:
     assert rows["line 3 1 0"].status == "infeasible"
     assert (rows["line 9 0 0"].status, "99" in rows["line 9 0 0"].message) == ("error", True)
     assert [case.name for case in Run(find_cases(data), settings, tmp_path / "out").missing()] == ["line 9 0 0"]
+
+
+def test_a_worker_that_dies_costs_its_instances_only(tmp_path: Path) -> None:
+    """One instance kills its process; those beside it fail with it or not, the rest are solved by new processes."""
+    good = find_cases(make_folder(tmp_path / "data"))
+    deadly = Case("deadly", 0, 0, 0, Deadly())
+    settings = Settings(parallel=2)
+    rows: list[Row] = []
+    assert Run([deadly, *good], settings, tmp_path / "out").execute(rows.append)
+    assert len(rows) == 5
+    failed = {row.name: row.message for row in rows if row.status == "error"}
+    assert "a process died" in failed["deadly 0 0 0"]
+    assert len(failed) <= 2
+
+
+class Deadly:
+    """An instance whose loading kills the process."""
+
+    def load(self) -> Instance:
+        """Die as if for lack of memory."""
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:

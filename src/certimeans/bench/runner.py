@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -94,16 +95,28 @@ class Run:
             for case in cases:
                 yield solve_case(case, self.settings, self.verifier, certificates)
             return
-        with _processes(min(self.settings.parallel, len(cases))) as pool:
-            futures: dict[Future[Row], Case] = {
-                pool.submit(solve_case, case, self.settings, self.verifier, certificates): case for case in cases
-            }
-            for future in as_completed(futures):
+        waiting = deque(cases)
+        while waiting:  # the death of one process breaks the whole pool, and the others get a new one
+            with _processes(min(self.settings.parallel, len(waiting))) as pool:
+                yield from self._solve_side_by_side(waiting, pool, certificates)
+
+    def _solve_side_by_side(self, waiting: deque[Case], pool: Executor, certificates: Path) -> Iterator[Row]:
+        """Solve what is waiting until all is done, or until a process dies."""
+        running: dict[Future[Row], Case] = {}
+        is_broken = False
+        while running or (waiting and not is_broken):
+            # No more than there are processes: a pool that is killed with work in its queue complains.
+            while waiting and not is_broken and len(running) < self.settings.parallel:
+                case = waiting.popleft()
+                running[pool.submit(solve_case, case, self.settings, self.verifier, certificates)] = case
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                case = running.pop(future)
                 try:
                     yield future.result()
                 except BrokenExecutor:
-                    message = "a process died, perhaps for lack of memory; start the benchmark again to go on"
-                    yield _failed(futures[future], None, self.settings, "error", message)
+                    is_broken = True
+                    message = "a process died, perhaps for lack of memory; start the benchmark again to retry"
+                    yield _failed(case, None, self.settings, "error", message)
 
     def _counts(self, row: Row) -> bool:
         is_checked = self.verifier is None or row.verified == "yes" or not row.is_solved
