@@ -34,7 +34,7 @@ def save_and_verify(result: SolveResult, folder: Path) -> str:
     saved.save(folder)
     check = importlib.import_module("certimeans.certificate.check")
     try:
-        check.verify_directory(folder)
+        check.verify_directory(folder, result.instance)
     except CertimeansError as error:
         return f"NO: {error}"
     shutil.rmtree(folder)
