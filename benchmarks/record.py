@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+
+from certimeans.bench.environment import commit, processor
+from certimeans.bench.tables import markdown_table
+
+__all__ = ["RESULTS", "environment", "markdown_table", "write_result"]
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -19,15 +22,9 @@ def environment() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
     now = datetime.now(UTC).strftime("%Y-%m-%d")
     return (
-        f"{now}, commit {_commit()}, certimeans {version('certimeans')}, Python {platform.python_version()}, "
-        f"{libraries}; {_processor()}, {os.cpu_count()} cores."
+        f"{now}, commit {commit() or 'unknown'}, certimeans {version('certimeans')}, "
+        f"Python {platform.python_version()}, {libraries}; {processor()}, {os.cpu_count()} cores."
     )
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Format rows as a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
 def write_result(name: str, title: str, body: str) -> None:
@@ -44,17 +41,3 @@ def write_result(name: str, title: str, body: str) -> None:
 def _module_name() -> str:
     spec = sys.modules["__main__"].__spec__
     return spec.name if spec is not None else Path(sys.argv[0]).stem
-
-
-def _commit() -> str:
-    command = ["git", "describe", "--always", "--dirty"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=RESULTS.parent)
-    return done.stdout.strip() or "unknown"
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())

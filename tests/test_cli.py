@@ -107,18 +107,12 @@ def test_the_demo_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_version_and_help_are_there(capsys: pytest.CaptureFixture[str]) -> None:
     """Both exit cleanly, and every command shows an example."""
-    for arguments in (
-        ["--version"],
-        ["--help"],
-        ["solve", "--help"],
-        ["generate", "--help"],
-        ["demo", "--help"],
-        ["verify", "--help"],
-    ):
+    commands = ("solve", "verify", "generate", "bench", "demo")
+    for arguments in (["--version"], ["--help"], *([command, "--help"] for command in commands)):
         with pytest.raises(SystemExit) as exit_:
             main(arguments)
         assert exit_.value.code == 0
-    assert capsys.readouterr().out.count("example: certimeans") == 4
+    assert capsys.readouterr().out.count("example: certimeans") == 5
 
 
 def test_verify_prints_what_is_proven(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

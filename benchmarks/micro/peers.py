@@ -21,7 +21,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.record import markdown_table, write_result
-from benchmarks.suite.instances import load_instance
+from benchmarks.suite.instances import load_case
 from certimeans._typing import FloatArray
 from certimeans.presolve.reduce import presolve
 from certimeans.relaxation.cuts.pool import Cuts
@@ -128,7 +128,7 @@ def main() -> None:
     rows = []
     with threadpool_limits(1):
         for name in INSTANCES:
-            super_points = presolve(load_instance(options.data, name).instance).super_points
+            super_points = presolve(load_case(options.data, name).instance).super_points
             relaxation = Relaxation.from_super_points(super_points)
             rows.append(measure(name, relaxation, with_clarabel=relaxation.size <= options.clarabel))
             print(*rows[-1], flush=True)

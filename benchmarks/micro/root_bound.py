@@ -16,7 +16,7 @@ from sklearn.datasets import make_blobs
 from threadpoolctl import threadpool_limits
 
 from benchmarks.record import markdown_table, write_result
-from benchmarks.suite.instances import load_instance
+from benchmarks.suite.instances import load_case
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import Clustering
@@ -41,7 +41,7 @@ GAP = 1e-4
 def instances(data: Path, *, large: bool) -> Iterator[tuple[str, Instance, float, float]]:
     """Yield name, instance, upper bound and time allowed."""
     for name, seconds in GOALS.items():
-        paper = load_instance(data, name)
+        paper = load_case(data, name)
         assert paper.published is not None  # noqa: S101  # these are all in the paper
         yield name, paper.instance, paper.published.cost, seconds
     if large:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from benchmarks.record import markdown_table, write_result
-from benchmarks.suite.instances import NOT_COMPARABLE, load_instances
+from benchmarks.suite.instances import NOT_COMPARABLE, load_cases
 from certimeans.presolve.reduce import presolve
 
 
@@ -19,7 +19,7 @@ def main() -> None:
     """Presolve every instance and record how the sizes compare."""
     counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0])
     seconds = []
-    for paper in load_instances(Path(sys.argv[1])):
+    for paper in load_cases(Path(sys.argv[1])):
         start = time.perf_counter()
         size = presolve(paper.instance).super_points.size
         seconds.append(time.perf_counter() - start)

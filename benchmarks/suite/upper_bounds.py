@@ -19,7 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.record import RESULTS, write_result
-from benchmarks.suite.instances import PaperInstance, load_instances
+from benchmarks.suite.instances import Case, is_comparable, load_cases
 from certimeans._typing import IntArray
 from certimeans.baselines import blpkm, cop_kmeans, post_processing
 from certimeans.heuristics.rounding import round_relaxation
@@ -53,7 +53,7 @@ class Run:
 class Row:
     """All that was measured on one instance; other methods have their best cost, ``None`` if every start failed."""
 
-    problem: PaperInstance
+    problem: Case
     size: int
     runs: list[Run] = field(default_factory=list)
     baselines: dict[str, float | None] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Row:
     @property
     def n_reached(self) -> int:
         """How many seeds reached the published value."""
-        return sum(self.problem.reaches_published(run.cost) for run in self.runs)
+        return sum(_reaches(self.problem, run.cost) for run in self.runs)
 
     def is_best(self, baseline: str) -> bool:
         """Whether no other of these methods found a cheaper clustering."""
@@ -76,7 +76,7 @@ class Row:
         )
 
 
-def measure(problem: PaperInstance, n_starts: int) -> Row:
+def measure(problem: Case, n_starts: int) -> Row:
     """Run the search and the baselines on one instance."""
     presolved = presolve(problem.instance)
     row = Row(problem, presolved.super_points.size)
@@ -103,7 +103,7 @@ def _round_root(instance: Instance, groups: SuperPoints) -> float | None:
     return found.cost
 
 
-def _search(problem: PaperInstance, seed: int) -> Run:
+def _search(problem: Case, seed: int) -> Run:
     """Search from a fresh presolve, so that nothing is cached; the clock runs from the super-points on."""
     presolved = presolve(problem.instance)
     groups = presolved.super_points
@@ -124,14 +124,14 @@ def _search(problem: PaperInstance, seed: int) -> Run:
     reached = [
         moment
         for moment, better in improvements
-        if problem.reaches_published(Clustering.from_labels(problem.instance, groups.expand_labels(better)).cost)
+        if _reaches(problem, Clustering.from_labels(problem.instance, groups.expand_labels(better)).cost)
     ]
     return Run(final.cost, seconds, reached[0] if reached else None)
 
 
 def report(rows: list[Row], n_starts: int) -> str:
     """Write the tables, one row a data set."""
-    comparable = [row for row in rows if row.problem.is_comparable]
+    comparable = [row for row in rows if is_comparable(row.problem)]
     times = [run.seconds_to_published for row in comparable for run in row.runs if run.seconds_to_published is not None]
     totals = [run.seconds for row in rows for run in row.runs]
     reached = sum(row.n_reached for row in comparable)
@@ -168,13 +168,17 @@ def _by_dataset(rows: list[Row]) -> list[tuple[str, list[Row]]]:
 
 def _search_line(name: str, rows: list[Row]) -> str:
     reached = f"{sum(row.n_reached for row in rows)} / {len(SEEDS) * len(rows)}"
-    if not rows[0].problem.is_comparable:
+    if not is_comparable(rows[0].problem):
         reached = "not comparable"
     agree = sum(max(run.cost for run in row.runs) <= row.best_cost * (1 + 1e-6) for row in rows)
     times = [run.seconds_to_published for row in rows for run in row.runs if run.seconds_to_published is not None]
-    to_it = _median_and_worst(times) if rows[0].problem.is_comparable else ""
+    to_it = _median_and_worst(times) if is_comparable(rows[0].problem) else ""
     totals = [run.seconds for row in rows for run in row.runs]
     return f"| {name} | {len(rows)} | {reached} | {agree} | {to_it} | {_median_and_worst(totals)} |"
+
+
+def _reaches(problem: Case, cost: float) -> bool:
+    return problem.published is not None and problem.published.is_reached_by(cost)
 
 
 def _median_and_worst(seconds: list[float]) -> str:
@@ -223,7 +227,7 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[Row] = []
     with threadpool_limits(1):
-        for problem in load_instances(options.folder, options.datasets):
+        for problem in load_cases(options.folder, options.datasets):
             if not rows:
                 measure(problem, 1)  # compiles
             rows.append(measure(problem, options.starts))

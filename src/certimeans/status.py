@@ -23,8 +23,8 @@ class SolveStatus(StrEnum):
     NODE_LIMIT = "node_limit"
     """As for the time limit, with the number of nodes."""
     INTERRUPTED = "interrupted"
-    """As for the time limit: Ctrl-C or SIGTERM; or, with a message that says so, a node that no worker survived, or a gap
-    so small that rounding hides it."""
+    """As for the time limit: Ctrl-C or SIGTERM; or, with a message that says so, a node that no worker survived, or a
+    gap so small that rounding hides it."""
 
 
 def relative_gap(upper: float, lower: float) -> float:

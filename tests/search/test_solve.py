@@ -138,7 +138,9 @@ def test_trivial_problems_are_solved() -> None:
 
 def test_a_gap_of_zero_ends_with_what_rounding_leaves() -> None:
     """The tree is searched completely, and the result says why it is not called optimal."""
-    result = solve([[0.0, 0.0], [1, 0], [0, 1], [5, 5], [6, 5], [5, 6.3]], 2, gap=0.0, cannot_link=[(0, 3)])
+    result = solve(
+        [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [5.0, 5.0], [6.0, 5.0], [5.0, 6.3]], 2, gap=0.0, cannot_link=[(0, 3)]
+    )
     assert result.status is SolveStatus.INTERRUPTED
     assert "double precision" in result.message
     assert result.nodes < 30
