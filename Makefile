@@ -42,9 +42,10 @@ format: $(VENV)/.installed-dev ## apply the style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Not with --quiet: warnings would then pass, also with --strict.
 docs: $(VENV)/.installed-docs ## build the documentation into site/; broken links are errors
 	$(BIN)/python docs/commands.py
-	$(BIN)/mkdocs build --strict  # with --quiet, warnings would be no errors
+	$(BIN)/mkdocs build --strict
 
 bench-micro: $(VENV)/.installed-dev ## micro-benchmarks that need no data files
 	$(BIN)/python -m benchmarks.micro.presolve
