@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: install demo test lint format bench-micro clean help
+.PHONY: install demo test lint format docs bench-micro clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -19,6 +19,10 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) install --editable '.[plot,dask,verify,dev]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(PIP) install --editable '.[plot,dask,verify,docs]'
 	@touch $@
 
 install: $(VENV)/.installed ## create .venv with the package and the extras a user wants
@@ -38,9 +42,14 @@ format: $(VENV)/.installed-dev ## apply the style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Not with --quiet: warnings would then pass, also with --strict.
+docs: $(VENV)/.installed-docs ## build the documentation into site/; broken links are errors
+	$(BIN)/python docs/commands.py
+	$(BIN)/mkdocs build --strict
+
 bench-micro: $(VENV)/.installed-dev ## micro-benchmarks that need no data files
 	$(BIN)/python -m benchmarks.micro.presolve
 	$(BIN)/python -m benchmarks.micro.planted
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
