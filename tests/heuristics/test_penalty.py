@@ -5,6 +5,7 @@ import pytest
 
 from certimeans.heuristics.moves import make_workspace
 from certimeans.heuristics.penalty import anneal, mend
+from certimeans.heuristics.starts import fill_empty_clusters
 from certimeans.heuristics.state import (
     Clusters,
     Space,
@@ -31,6 +32,7 @@ def test_an_annealed_clustering_is_cheap_once_it_is_mended(by_gram: bool) -> Non
         super_points, colouring = random_super_points(seed, n_edges=60)
         space = make_space(super_points, by_gram=by_gram)
         clusters, work, random = make_clusters(space), make_workspace(space), random_state(seed)
+        fill_empty_clusters(colouring, np.zeros(space.n_clusters, dtype=np.int64), random)
         set_labels(space, clusters, np.arange(super_points.size) % space.n_clusters)
         unit = unit_of(space, clusters)
         anneal(space, clusters, 2 * unit, unit, 0.1 * unit, 100, random)
