@@ -46,7 +46,7 @@ def test_every_accepted_move_keeps_the_constraints_and_gains_what_it_promised(by
         super_points, colouring = random_super_points(seed, n_edges=20 + 2 * seed)
         space = make_space(super_points, by_gram=by_gram)
         clusters, work = make_clusters(space), make_workspace(space)
-        fill_empty_clusters(colouring, space.n_clusters, random_state(seed))
+        fill_empty_clusters(colouring, np.zeros(space.n_clusters, dtype=np.int64), random_state(seed))
         set_labels(space, clusters, colouring)
         cost, now, idle = cost_from_scratch(super_points, clusters.labels), 0, 0
         while idle < super_points.size:

@@ -21,7 +21,7 @@ def test_the_order_shows_the_degeneracy() -> None:
 def test_empty_clusters_are_filled_from_those_with_company() -> None:
     """As many clusters as points: each gets one."""
     labels = np.zeros(5, dtype=np.int64)
-    fill_empty_clusters(labels, 5, random_state(0))
+    fill_empty_clusters(labels, np.zeros(5, dtype=np.int64), random_state(0))
     assert sorted(labels.tolist()) == [0, 1, 2, 3, 4]
 
 

@@ -1,9 +1,9 @@
 """Clusterings on dense cannot-link graphs: broken cannot-links are allowed at a price.
 
 Where assigning one super-point after the other runs into dead ends, and where Kempe chains grow so long that no move
-keeps every cannot-link and gains, the way to better clusterings leads through such that break a few. A descent whose
-price rises mends a clustering that follows its centres; a tabu walk (Hertz and de Werra, 1987) mends what is left, and
-later crosses the border of feasibility to and fro in search of a better clustering.
+keeps every cannot-link and gains, the way to better clusterings leads through such that break a few. Annealing goes
+that way. A descent whose price rises mends what it leaves broken, and a tabu search (Hertz and de Werra, 1987) what is
+left then.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from certimeans.heuristics.state import (
     insertion_cost,
     move_point,
     removal_gain,
-    scatter,
+    set_labels,
 )
-from certimeans.randomness import RandomState, random_below
+from certimeans.randomness import RandomState, random_below, random_unit
 
 _PRICE_GROWTH = 1.5
 _PRICE_RISES = 16
 _SHORTEST_TABU, _RANDOM_TABU = 5, 10
-_STEPS_PER_PRICE = 10  # after as many steps on one side of feasibility, the price changes
-_PRICE_CHANGE = 1.2
+_PRICE_RISE_IN_A_SWEEP = 1.02
+_HOPELESS = 20.0  # a loss of so many temperatures is accepted once in half a billion proposals
 
 
 @compiled_without_allocation
@@ -42,40 +42,39 @@ def mend(space: Space, clusters: Clusters, work: Workspace, price: float, tabu_s
     for step in range(tabu_steps):
         if count_violations(clusters) == 0:
             return True
-        _tabu_step(space, clusters, work, price, step, True, random)
+        _tabu_step(space, clusters, work, price, step, random)
     return count_violations(clusters) == 0
 
 
 @compiled_without_allocation
-def walk(space: Space, clusters: Clusters, work: Workspace, price: float, steps: int, random: RandomState) -> bool:
-    """Walk from a feasible clustering to and fro across the border; True if a better one was found.
+def anneal(
+    space: Space, clusters: Clusters, price: float, hot: float, cold: float, sweeps: int, random: RandomState
+) -> None:
+    """Make random single moves, fewer and fewer of which raise the cost plus the price of broken cannot-links.
 
-    The best feasible labels met are left in ``work.best_labels``; ``clusters`` is where the walk ended.
+    Simulated annealing (Kirkpatrick, Gelatt and Vecchi, 1983): the temperature falls from ``hot`` to ``cold``, and in
+    the second half the price rises while cannot-links are broken. A sweep proposes as many moves as there are
+    super-points. The end may still break cannot-links.
     """
-    best = cost = scatter(space, clusters)
-    work.forbidden_until[:] = 0
-    improved = False
-    feasible_steps = 0
-    for i in range(len(clusters.labels)):
-        work.best_labels[i] = clusters.labels[i]
-    for step in range(steps):
-        cost -= _tabu_step(space, clusters, work, price, step, False, random)
-        if count_violations(clusters) == 0:
-            feasible_steps = max(1, feasible_steps + 1)
-            if cost < best * (1.0 - 1e-9):
-                best = cost
-                improved = True
-                for i in range(len(clusters.labels)):
-                    work.best_labels[i] = clusters.labels[i]
-        else:
-            feasible_steps = min(-1, feasible_steps - 1)
-        if feasible_steps >= _STEPS_PER_PRICE:
-            price /= _PRICE_CHANGE
-            feasible_steps = 0
-        elif feasible_steps <= -_STEPS_PER_PRICE:
-            price *= _PRICE_CHANGE
-            feasible_steps = 0
-    return improved
+    size, k = clusters.conflicts.shape
+    cooling = (cold / hot) ** (1.0 / sweeps)
+    temperature = hot
+    for sweep in range(sweeps):
+        for _ in range(size):
+            i, b = random_below(random, size), random_below(random, k)
+            a = clusters.labels[i]
+            if b == a or clusters.members[a] < 2:
+                continue
+            loss = price * (clusters.conflicts[i, b] - clusters.conflicts[i, a]) - removal_gain(space, clusters, i)
+            if loss > _HOPELESS * temperature:  # before a logarithm and a distance are computed
+                continue
+            limit = -temperature * np.log(1.0 - random_unit(random))
+            if loss < limit and loss + insertion_cost(space, clusters, i, b) < limit:
+                move_point(space, clusters, i, b)
+        temperature *= cooling
+        if 2 * sweep > sweeps and count_violations(clusters) > 0:
+            price *= _PRICE_RISE_IN_A_SWEEP
+    set_labels(space, clusters, clusters.labels)  # removes the rounding of many moves
 
 
 @compiled_without_allocation
@@ -105,28 +104,23 @@ def _descend_with_price(space: Space, clusters: Clusters, price: float) -> None:
 
 
 @compiled_without_allocation
-def _tabu_step(
-    space: Space, clusters: Clusters, work: Workspace, price: float, step: int, mending: bool, random: RandomState
-) -> float:
-    """Make the best move that is not forbidden, of a conflicting super-point if ``mending``; return its gain."""
-    best, best_gain, chosen, target = -np.inf, 0.0, -1, -1
+def _tabu_step(space: Space, clusters: Clusters, work: Workspace, price: float, step: int, random: RandomState) -> None:
+    """Make the best move of a conflicting super-point that is not forbidden."""
+    best, chosen, target = -np.inf, -1, -1
     for i in range(len(clusters.labels)):
         a = clusters.labels[i]
-        if clusters.members[a] < 2 or (mending and clusters.conflicts[i, a] == 0):
+        if clusters.members[a] < 2 or clusters.conflicts[i, a] == 0:
             continue
         leaving = removal_gain(space, clusters, i)
         for b in range(space.n_clusters):
             if b == a or work.forbidden_until[i, b] > step:
                 continue
-            broken = clusters.conflicts[i, a] - clusters.conflicts[i, b]
-            bound = leaving + price * broken
-            if bound <= best:
-                continue
-            gain = leaving - insertion_cost(space, clusters, i, b)
-            if gain + price * broken > best:
-                best, best_gain, chosen, target = gain + price * broken, gain, i, b
+            bound = leaving + price * (clusters.conflicts[i, a] - clusters.conflicts[i, b])
+            if bound > best:
+                gain = bound - insertion_cost(space, clusters, i, b)
+                if gain > best:
+                    best, chosen, target = gain, i, b
     if chosen >= 0:
         source = clusters.labels[chosen]
         work.forbidden_until[chosen, source] = step + 1 + _SHORTEST_TABU + random_below(random, _RANDOM_TABU)
         move_point(space, clusters, chosen, target)
-    return best_gain

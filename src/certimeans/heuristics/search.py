@@ -10,22 +10,24 @@ import numpy as np
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
+from certimeans.heuristics.dense import MENDING_STEPS, Guide, evolve_dense
 from certimeans.heuristics.local_search import begin_descent
-from certimeans.heuristics.memetic import MENDING_STEPS, Guide, add_member, best_slot, evolve, make_population
+from certimeans.heuristics.memetic import add_member, best_slot, evolve, make_population
 from certimeans.heuristics.moves import make_workspace
 from certimeans.heuristics.penalty import mend
-from certimeans.heuristics.starts import fill_empty_clusters, smallest_last_order
-from certimeans.heuristics.state import make_clusters, make_space, set_labels
+from certimeans.heuristics.starts import fill_empty_clusters, make_room, smallest_last_order
+from certimeans.heuristics.state import count_violations, make_clusters, make_space, set_labels
 from certimeans.presolve.contract import SuperPoints
-from certimeans.randomness import RandomState, random_state
+from certimeans.randomness import random_state
 
 # Compiled code runs for about this many evaluations (a few milliseconds) before the deadline is looked at.
 _EVALUATIONS_PER_CALL = 100_000
 
-_EXTENSION, _MOST_EXTENSION = 3, 15  # of the number of searches, on dense graphs
 _DENSE = 1.5  # cannot-links for each super-point
-_WALK_STEPS = 300
-_LONGEST_WALK = 20_000_000  # evaluations
+_DENSE_SEARCHES, _MOST_DENSE_SEARCHES = 4, 8  # times n_searches, on dense graphs
+_PATIENCE = 3  # there, the search goes on until it is so many times as long as at its last improvement
+_SWEEPS, _MOST_PROPOSALS = 300, 2_000_000  # of an annealing
+_MENDING_PRICE = 0.05  # in units of the mean scatter of a super-point
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,14 @@ class SearchSettings:
     Attributes
     ----------
     n_searches
-        Number of descents to a local optimum. On a dense cannot-link graph, where seeds would differ otherwise, three
+        Number of descents to a local optimum. On a dense cannot-link graph, where seeds would differ otherwise, four
         times as many are made, and more while improvements keep coming: three times as many as at the last one, at
-        most 15 times ``n_searches``.
+        most eight times ``n_searches``.
     population
         Number of local optima that survive a selection; twice as many live before it.
     max_visits
-        Most visits of super-points in all descents together: what ends the search of many points.
+        Most visits of super-points in all descents together, where twenty proposals of an annealing count as one: what
+        ends the search of many points.
     """
 
     n_searches: int = 300
@@ -97,7 +100,7 @@ def search_clustering(
         if search.advance() and on_improvement is not None:
             on_improvement(search.best_labels())
     search.end_descent()
-    return search.best_labels() if np.isfinite(search.best_cost()) else _fill(colouring, super_points, search.random)
+    return search.best_labels() if np.isfinite(search.best_cost()) else search.fill(colouring)
 
 
 class _Search:
@@ -113,12 +116,21 @@ class _Search:
         self.settings = settings
         self.space = make_space(super_points)
         self.random = random_state(seed)
-        self.guide = _make_guide(super_points, colouring, settings)
+        self.room = make_room(self.space)
+        self.order, degeneracy = smallest_last_order(super_points.graph)
+        # Else assigning in order never fails and Kempe chains stay short; nothing else is needed.
+        size, n_links = super_points.size, len(super_points.graph.edges)
+        self.is_dense = degeneracy >= super_points.n_clusters or n_links > _DENSE * size
+        self.guide = Guide(
+            np.empty(0, dtype=np.int64) if colouring is None else np.ascontiguousarray(colouring, dtype=np.int64),
+            sweeps=max(1, min(_SWEEPS, _MOST_PROPOSALS // size)),
+            n_fresh=settings.population,
+        )
         self.population = make_population(self.space, 2 * settings.population)
         self.clusters = make_clusters(self.space)
         self.work = make_workspace(self.space)
         self.visits = 0
-        self.budget = settings.n_searches * (_EXTENSION if self.guide.walk_steps > 0 else 1)
+        self.budget = settings.n_searches * (_DENSE_SEARCHES if self.is_dense else 1)
         self.known_cost = np.inf
         width = 1 if self.space.by_gram else max(1, self.space.rows.shape[1])
         self.visits_per_call = max(1, _EVALUATIONS_PER_CALL // (super_points.n_clusters * width))
@@ -129,9 +141,12 @@ class _Search:
         labels = np.array(labels, dtype=np.int64)
         if labels.shape != (size,) or labels.min() < 0 or labels.max() >= k:
             raise InputError(f"start must hold a cluster in 0..{k - 1} for each of the {size} super-points")
-        fill_empty_clusters(labels, k, self.random)
-        set_labels(self.space, self.clusters, labels)
-        if mend(self.space, self.clusters, self.work, self.guide.price, MENDING_STEPS, self.random):
+        self.room.labels[:] = labels
+        fill_empty_clusters(self.room.labels, self.room.tally, self.random)
+        set_labels(self.space, self.clusters, self.room.labels)
+        if count_violations(self.clusters) == 0 or mend(
+            self.space, self.clusters, self.work, _MENDING_PRICE / size, MENDING_STEPS, self.random
+        ):
             begin_descent(self.work, self.random)
             self.population.busy[0] = 1
 
@@ -141,21 +156,17 @@ class _Search:
 
     def advance(self) -> bool:
         """Search on for some milliseconds; say whether a better clustering was found."""
-        self.visits += evolve(
-            self.space,
-            self.guide,
-            self.population,
-            self.clusters,
-            self.work,
-            self.random,
-            self.budget,
-            self.visits_per_call,
-        )
+        common = (self.population, self.room, self.clusters, self.work, self.random, self.budget, self.visits_per_call)
+        if self.is_dense:
+            self.visits += evolve_dense(self.space, self.guide, *common)
+        else:
+            self.visits += evolve(self.space, self.order, self.settings.population, *common)
         improved = self.best_cost() < self.known_cost * (1.0 - 1e-9)
         if improved:
             self.known_cost = self.best_cost()
-        if improved and self.guide.walk_steps > 0:
-            wanted = min(_EXTENSION * int(self.population.born[0]), _MOST_EXTENSION * self.settings.n_searches)
+        if improved and self.is_dense:
+            most = _MOST_DENSE_SEARCHES * self.settings.n_searches
+            wanted = min(_PATIENCE * int(self.population.born[0]), most)
             self.budget = max(self.budget, wanted)
         return improved
 
@@ -174,26 +185,10 @@ class _Search:
         labels: IntArray = self.population.labels[best_slot(self.population)].copy()
         return labels
 
-
-def _make_guide(super_points: SuperPoints, colouring: IntArray | None, settings: SearchSettings) -> Guide:
-    size, k = super_points.size, super_points.n_clusters
-    order, degeneracy = smallest_last_order(super_points.graph)
-    # Below, assigning in order never fails and Kempe chains stay short; nothing else is needed.
-    is_dense = degeneracy >= k or len(super_points.graph.edges) > _DENSE * size
-    return Guide(
-        order,
-        np.empty(0, dtype=np.int64) if colouring is None else np.ascontiguousarray(colouring, dtype=np.int64),
-        share_mended=0.5 if is_dense else 0.0,
-        price=0.05 / size,
-        walk_steps=min(_WALK_STEPS, _LONGEST_WALK // (size * k)) if is_dense else 0,
-        n_fresh=settings.population,
-    )
-
-
-def _fill(colouring: IntArray | None, super_points: SuperPoints, random: RandomState) -> IntArray | None:
-    """Make a clustering of a colouring, if there is one."""
-    if colouring is None:
-        return None
-    labels = np.array(colouring, dtype=np.int64)
-    fill_empty_clusters(labels, super_points.n_clusters, random)
-    return labels
+    def fill(self, colouring: IntArray | None) -> IntArray | None:
+        """Make a clustering of a colouring, if there is one."""
+        if colouring is None:
+            return None
+        self.room.labels[:] = colouring
+        fill_empty_clusters(self.room.labels, self.room.tally, self.random)
+        return self.room.labels.copy()

@@ -8,14 +8,49 @@ of the cannot-link graph is below k.
 from __future__ import annotations
 
 import heapq
+from typing import NamedTuple
 
 import numpy as np
 
-from certimeans._compiled import compiled, compiled_without_allocation
+from certimeans._compiled import compiled_without_allocation
 from certimeans._typing import FloatArray, IntArray
 from certimeans.heuristics.state import Space
 from certimeans.presolve.graph import Graph
 from certimeans.randomness import RandomState, random_below, random_index
+
+
+class Room(NamedTuple):
+    """Memory in which starts are made, so that compiled code need not allocate any.
+
+    Attributes
+    ----------
+    costs
+        Cost of each super-point (column) at each centre (row).
+    labels
+        The start.
+    share, tally, partner, common
+        Numbers for each super-point, for each cluster (twice), and for each pair of clusters.
+    """
+
+    costs: FloatArray
+    labels: IntArray
+    share: FloatArray
+    tally: IntArray
+    partner: IntArray
+    common: FloatArray
+
+
+def make_room(space: Space) -> Room:
+    """Allocate the memory of starts."""
+    size, k = len(space.weights), space.n_clusters
+    return Room(
+        np.zeros((k, size)),
+        np.zeros(size, dtype=np.int64),
+        np.zeros(size),
+        np.zeros(k, dtype=np.int64),
+        np.zeros(k, dtype=np.int64),
+        np.zeros((k, k)),
+    )
 
 
 def smallest_last_order(graph: Graph) -> tuple[IntArray, int]:
@@ -81,21 +116,24 @@ def costs_of_point(space: Space, i: int, costs: FloatArray) -> None:
     costs_of_centre(space, space.rows[i], space.squares[i], 1.0, costs)
 
 
-@compiled
-def seed_centres(space: Space, random: RandomState, costs: FloatArray) -> None:
+@compiled_without_allocation
+def seed_centres(space: Space, room: Room, random: RandomState) -> None:
     """Draw k centres as k-means++ does (Arthur and Vassilvitskii, 2007), and fill in their costs."""
-    nearest = space.weights.copy()
+    costs, nearest = room.costs, room.share
+    for i in range(len(nearest)):
+        nearest[i] = space.weights[i]
     for c in range(space.n_clusters):
         costs_of_point(space, random_index(random, nearest), costs[c])
         for i in range(len(nearest)):
             nearest[i] = max(0.0, costs[c, i] if c == 0 else min(nearest[i], costs[c, i]))
 
 
-@compiled
-def assign_in_order(space: Space, costs: FloatArray, order: IntArray, labels: IntArray) -> bool:
+@compiled_without_allocation
+def assign_in_order(space: Space, room: Room, order: IntArray) -> bool:
     """Give each super-point the cheapest centre that its assigned neighbours leave; False if one finds none."""
+    costs, labels, blocked_by = room.costs, room.labels, room.tally
     labels[:] = -1
-    blocked_by = np.full(space.n_clusters, -1, dtype=np.int64)
+    blocked_by[:] = -1
     for i in order:
         for position in range(space.start[i], space.start[i + 1]):
             c = labels[space.neighbours[position]]
@@ -112,8 +150,9 @@ def assign_in_order(space: Space, costs: FloatArray, order: IntArray, labels: In
 
 
 @compiled_without_allocation
-def assign_to_nearest(costs: FloatArray, labels: IntArray) -> None:
+def assign_to_nearest(room: Room) -> None:
     """Give each super-point the cheapest centre, whatever the cannot-links say."""
+    costs, labels = room.costs, room.labels
     for i in range(len(labels)):
         chosen = 0
         for c in range(1, len(costs)):
@@ -122,13 +161,16 @@ def assign_to_nearest(costs: FloatArray, labels: IntArray) -> None:
         labels[i] = chosen
 
 
-@compiled
-def fill_empty_clusters(labels: IntArray, n_clusters: int, random: RandomState) -> None:
-    """Move a random super-point that has company into each empty cluster, where nothing can conflict with it."""
-    count = np.zeros(n_clusters, dtype=np.int64)
+@compiled_without_allocation
+def fill_empty_clusters(labels: IntArray, count: IntArray, random: RandomState) -> None:
+    """Move a random super-point that has company into each empty cluster, where nothing can conflict with it.
+
+    ``count`` has one entry a cluster, and is overwritten with the number of members.
+    """
+    count[:] = 0
     for c in labels:
         count[c] += 1
-    for c in range(n_clusters):
+    for c in range(len(count)):
         if count[c] == 0:
             i = random_below(random, len(labels))
             while count[labels[i]] < 2:

@@ -79,7 +79,8 @@ def _drop_below(triangles: Members, violation: FloatArray, threshold: float) -> 
     kept = 0
     for t in range(len(violation)):
         if violation[t] > threshold:
-            triangles[kept] = triangles[t]
+            for member in range(3):  # assigning whole rows would cost seconds of compile time
+                triangles[kept, member] = triangles[t, member]
             violation[kept] = violation[t]
             kept += 1
     return min(kept, len(violation) // 2)  # equal values: make room all the same
