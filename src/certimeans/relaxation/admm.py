@@ -35,10 +35,11 @@ class AdmmSettings:
 
     Attributes
     ----------
-    penalty, penalty_decay, final_penalty
+    penalty, penalty_decay, final_penalty, final_penalty_each
         Weight of the distance between the two iterates, in units of the scatter: its first value, its factor each time
-        cuts are replaced, and its smallest value. A large penalty converges fast to the plain relaxation; a small one
-        gets the last digits out of many cuts.
+        cuts are replaced, and its smallest value, which is the larger of ``final_penalty`` and ``final_penalty_each``
+        divided by the number of super-points. A large penalty converges fast to the plain relaxation; a small one gets
+        the last digits out of many cuts, which small problems do not have.
     warm_penalty
         Its first value for a start with cuts.
     balance_every, balance
@@ -53,6 +54,7 @@ class AdmmSettings:
     penalty: float = 0.4
     penalty_decay: float = 0.8
     final_penalty: float = 0.04
+    final_penalty_each: float = 8.0
     warm_penalty: float = 0.1
     balance_every: int = 10
     balance: float = 2.5
@@ -60,7 +62,7 @@ class AdmmSettings:
     sweeps: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("penalty", "penalty_decay", "final_penalty", "warm_penalty", "balance_every", "balance"):
+        for name in vars(self):
             if not getattr(self, name) > 0:
                 raise ValueError(f"AdmmSettings.{name} must be positive; got {getattr(self, name)}")
         if not 1 <= self.over_relaxation < 2:
@@ -151,8 +153,9 @@ class Admm:
         self.cuts = cuts
         self.rows = CutRows.build(cuts, self.relaxation)
         self.multipliers = cuts.multipliers * self.rows.norms
-        penalty = min(self.penalty, self.settings.penalty)
-        self.penalty = max(self.settings.final_penalty, penalty * self.settings.penalty_decay)
+        settings = self.settings
+        final = max(settings.final_penalty, settings.final_penalty_each / self.relaxation.size)
+        self.penalty = max(final, min(self.penalty, settings.penalty) * settings.penalty_decay)
 
     def spectral_matrix(self) -> FloatArray:
         """Return Y, whose violated cuts are worth adding."""
