@@ -97,12 +97,39 @@ def test_generated_constraints_can_be_solved(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().out == ""
 
 
-def test_the_demo_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """The bundled example ends with a proven clustering and an explained contradiction."""
-    assert main(["demo"]) == 0
+def test_the_demo_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The bundled example is proven, verified and reported, and a contradiction is explained."""
+    assert main(["demo", "--out", str(tmp_path / "demo")]) == 0
     text = capsys.readouterr().out
-    assert "optimal" in text
+    assert text.count("optimal") == 2
+    assert "Proven: the clustering keeps all 25 must-links and 25 cannot-links" in text
     assert "must-links join them" in text
+    names = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert names == {
+        "result.json", "labels.csv", "events.jsonl", "certificate.json", "certificate.npz", "report.html",
+    }  # fmt: skip
+
+
+def test_solve_writes_a_results_directory_that_verifies(points: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Labels carry the points' names, events are JSON lines, and verify proves it from the original file."""
+    out = points.with_name("out")
+    solved = ["-k", "2", "--standardize"]
+    assert main(["solve", str(points), *solved, "--out", str(out), "--quiet"]) == 0
+    assert (out / "labels.csv").read_text(encoding="utf-8").splitlines()[:2] == ["name,cluster", "a,0"]
+    events = [json.loads(line) for line in (out / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert events[0]["phase"] == "presolve"
+    assert events[-1]["lower_bound"] <= events[-1]["incumbent_cost"]
+    assert main(["verify", str(out), "--data", str(points), *solved]) == 0
+    assert "Proven" in capsys.readouterr().out
+    assert main(["verify", str(out), "--data", str(points), "-k", "2"]) == 1  # not standardized: other data
+
+
+def test_infeasible_input_is_a_json_object_too(points: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --json, standard output has one object in every case."""
+    pairs = points.with_name("pairs.txt")
+    pairs.write_text("ML 0 1\nCL 1 0\n", encoding="utf-8")
+    assert main(["solve", str(points), "-k", "2", "--constraints", str(pairs), "--json", "--quiet"]) == 3
+    assert json.loads(capsys.readouterr().out)["status"] == "infeasible"
 
 
 def test_version_and_help_are_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certimeans.commands import ExitCode
@@ -13,13 +14,21 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = commands.add_parser("demo", help="work through a bundled example", epilog="example: certimeans demo")
+    parser = commands.add_parser(
+        "demo",
+        help="solve a bundled example, verify it and write the report",
+        description="Solve Fisher's iris data with and without constraints, verify the certificate, write the report.",
+        epilog="example: certimeans demo --out demo-result",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, default=Path("certimeans-demo"), help="where to (default certimeans-demo)"
+    )
     parser.set_defaults(command=run)
 
 
-def run(_: argparse.Namespace) -> ExitCode:
+def run(options: argparse.Namespace) -> ExitCode:
     """Run the example."""
     from certimeans.demo import run_demo  # noqa: PLC0415
 
-    run_demo()
+    run_demo(options.out)
     return ExitCode.OK
