@@ -46,7 +46,7 @@ def solve_one(kind: str, size: int, seconds: float, jobs: int) -> dict[str, obje
     result = solve_instance(blobs(kind, size), Limits(seconds=seconds), n_jobs=jobs)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     with tempfile.TemporaryDirectory() as folder:
-        result.save(folder)
+        result.save(folder, report=False)
         megabytes = (Path(folder) / "certificate.npz").stat().st_size / 2**20
         began = time.perf_counter()
         verification = verify_directory(Path(folder))

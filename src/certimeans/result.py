@@ -112,14 +112,14 @@ class SolveResult:
         ]
         return "\n".join(lines)
 
-    def save(self, folder: str | Path) -> None:
-        """Write a results directory: result, labels, events, certificate and a report for reading.
+    def save(self, folder: str | Path, *, report: bool = True) -> None:
+        """Write a results directory: result, labels, events, certificate and, if wanted, a report for reading.
 
         ``certimeans verify FOLDER`` re-proves it from the data.
         """
         from certimeans.report.directory import write_directory  # noqa: PLC0415  # the report may need matplotlib
 
-        write_directory(self, folder)
+        write_directory(self, folder, report=report)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, as ``certimeans solve --json`` prints it."""

@@ -23,6 +23,7 @@ def write_directory(
     *,
     row_names: Sequence[str] | None = None,
     command: str | None = None,
+    report: bool = True,
 ) -> None:
     """Write ``result.json``, ``labels.csv``, ``events.jsonl``, the certificate and ``report.html``.
 
@@ -32,6 +33,8 @@ def write_directory(
         Names of the points, if they have any.
     command
         How the run can be repeated; shown in the report.
+    report
+        Whether to write ``report.html``, which takes a second or two to draw.
 
     Raises
     ------
@@ -48,7 +51,8 @@ def write_directory(
         write_labels(folder / "labels.csv", result.labels.tolist(), row_names=row_names)
     write_atomically(folder / "events.jsonl", "".join(_event(entry) for entry in result.history).encode())
     write_certificate(folder, result.instance, result.search_tree, result.labels, result.objective, result.lower_bound)
-    write_atomically(folder / "report.html", render_report(result, command).encode())
+    if report:
+        write_atomically(folder / "report.html", render_report(result, command).encode())
 
 
 def _event(progress: Progress) -> str:
