@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from certimeans.certificate.check import verify_directory
 
 from benchmarks.reliability.outcome import Outcome
+from certimeans.certificate.check import verify_directory
 from certimeans.errors import CertimeansError, InfeasibleError, InputError
 from certimeans.problem.files import read_constraints, read_labels, read_points
 from certimeans.relaxation.cuts.rows import CutRows

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from certimeans.certificate.check import verify_directory
 
 from benchmarks.reliability.outcome import Outcome
 from certimeans import SolveResult, solve
+from certimeans.certificate.check import verify_directory
 from certimeans.search.executors import connect
 from tests.oracles.cluster import Cluster
 from tests.search.test_checkpoint import SCRIPT
