@@ -42,7 +42,10 @@ def brute_force(count: int) -> Outcome:
                 outcome.count(best is None, f"seed {seed}: declared infeasible")
                 continue
             right = best is not None and abs(result.objective - best) <= 1e-9 * best + 1e-12
-            outcome.count(right and result.status == "optimal", f"seed {seed}: {result.objective} instead of {best}")
+            # Rounding hides a gap of 1e-6 if the cost is a tiny part of the scatter; the result must say so then.
+            hidden = "double precision" in result.message and result.objective < 1e-6 * result.instance.total_scatter
+            is_proven = result.status == "optimal" or hidden
+            outcome.count(right and is_proven, f"seed {seed}: {result.status} {result.objective}, optimum {best}")
             result.save(folder, report=False)
             outcome.expect_no_error(lambda: verify_directory(Path(folder)), f"seed {seed}: certificate")
     return outcome

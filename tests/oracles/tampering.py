@@ -501,7 +501,7 @@ def header_that_promises_too_much(folder: Path) -> None:
 @_file_tampering
 def truncated_json(folder: Path) -> None:
     path = folder / "certificate.json"
-    path.write_bytes(path.read_bytes()[:-1])
+    path.write_bytes(path.read_bytes().rstrip()[:-1])
 
 
 @_file_tampering

@@ -147,6 +147,12 @@ def test_a_gap_of_zero_ends_with_what_rounding_leaves() -> None:
     assert 0 < result.gap < 1e-10
 
 
+def test_a_node_with_one_clustering_is_bounded_by_its_cost() -> None:
+    """Inherited multipliers may be useless there; seed 14914 without cuts once ended with a gap of 7 %."""
+    instance = random_instance(14914, max_points=9, weighted=True).build()
+    assert solve_instance(instance, Limits(gap=1e-6), settings=WITHOUT_CUTS).status is SolveStatus.OPTIMAL
+
+
 def test_initial_labels_are_used_only_if_they_are_feasible() -> None:
     """Good labels are the incumbent from the start, bad ones are left alone."""
     points = hard_points()

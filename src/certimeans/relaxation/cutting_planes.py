@@ -159,6 +159,10 @@ class _Loop:
         seed: int,
         deadline: Deadline,
     ) -> None:
+        # If a single matrix is feasible, zero multipliers prove its cost, which inherited ones need not.
+        self._is_exact = relaxation.n_clusters in {1, relaxation.size}
+        if self._is_exact:
+            start = Iterate.cold(relaxation)
         self.pruning_value = pruning_value
         self.settings = settings
         self.deadline = deadline
@@ -171,8 +175,6 @@ class _Loop:
         self.separation_seconds = self.bound_seconds = 0.0
         self._bound_every = settings.bound_every * (2 if relaxation.size >= settings.large_size else 1)
         self._is_warm = len(start.cuts) > 0
-        size, k = relaxation.size, relaxation.n_clusters
-        self._is_exact = k in {1, size}  # a single matrix is feasible, so the first bound is the optimum
 
     def run(self, on_round: Callable[[RoundStatistics], None] | None) -> StopReason:
         """Go round until there is a reason to stop."""

@@ -21,6 +21,7 @@ from certimeans.search.tree import Tree, TreeNode, TreeStatus
 from certimeans.status import SolveStatus
 
 _MAX_DEATHS = 3
+_ACCIDENT = 0.1  # what an accident counts, as a death
 _POLL_SECONDS = 0.1
 _GRACE_SECONDS = 0.5
 _SECONDS_BETWEEN_SAVES = 2.0
@@ -71,7 +72,7 @@ class Coordinator:
         self._running: dict[Future[NodeOutcome], NodeTask] = {}
         self._starting: NodeTask | None = None  # between queue and running; a serial worker evaluates it right there
         self._live_bounds: dict[int, float] = {}  # what running nodes have reported; proven, but not yet in our hands
-        self._deaths: dict[int, int] = {}
+        self._deaths: dict[int, float] = {}
         self._suspects: set[int] = set()
         self._closed_bound = math.inf  # the least bound of nodes that were pruned or given up
         self._nodes_done = self._rounds = self._root_cuts = self._cuts = self._abandoned = 0
@@ -185,32 +186,35 @@ class Coordinator:
             return
         done, _ = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
         self.workers.deliver()
-        lost = []
+        lost, killers = [], False
         for future in done:
             task = self._running.pop(future)
             self._live_bounds.pop(task.number, None)
             try:
                 outcome = future.result()
-            except self.workers.deaths:
+            except self.workers.deaths as error:
                 lost.append(task)
+                killers |= not isinstance(error, self.workers.accidents)
             else:
                 self._take(task, outcome)
         if lost:
-            self._bury(lost)
+            self._bury(lost, may_be_to_blame=killers)
 
-    def _bury(self, lost: list[NodeTask]) -> None:
+    def _bury(self, lost: list[NodeTask], *, may_be_to_blame: bool = True) -> None:
         """Queue nodes again whose workers died; a node that kills its worker every time is given up.
 
         When several nodes were lost at once, any of them may be to blame: they are suspects, and evaluated one at a
-        time from then on, so that the innocent are cleared. A death counts only if the node died alone.
+        time from then on, so that the innocent are cleared. A death counts only if the node died alone. What was lost
+        by accident is tried again more often.
         """
         if self.workers.renew():
             lost += self._running.values()
             self._running.clear()
-        if len(lost) > 1:
+        if len(lost) > 1 and may_be_to_blame:
             self._suspects.update(task.number for task in lost)
         for task in (task for task in lost if not task.only_search):
-            self._deaths[task.number] = self._deaths.get(task.number, 0) + (len(lost) == 1)
+            blame = _ACCIDENT if not may_be_to_blame else float(len(lost) == 1)
+            self._deaths[task.number] = self._deaths.get(task.number, 0.0) + blame
             if self._deaths[task.number] < _MAX_DEATHS:
                 heapq.heappush(self._queue, (task.lower_bound, task.number, task))
             else:  # its parent's bound stands

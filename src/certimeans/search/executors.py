@@ -27,10 +27,13 @@ class Workers(Protocol):
         How many tasks may be outstanding, so that the order of the others stays the coordinator's.
     deaths
         Exceptions of a future that mean: the worker died, not the task is wrong.
+    accidents
+        Those among them for which the task itself is not to blame.
     """
 
     capacity: int
     deaths: tuple[type[BaseException], ...]
+    accidents: tuple[type[BaseException], ...]
 
     def listen(self, hear: Callable[[NodeReport], None]) -> None:
         """Say who wants to hear what running nodes report, where they can."""
@@ -56,6 +59,7 @@ class SerialWorkers:
 
     capacity = 1
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
+    accidents: tuple[type[BaseException], ...] = ()
 
     def __init__(self, presolved: Presolved, deadline: Deadline) -> None:
         self._presolved = presolved
@@ -94,6 +98,7 @@ class ProcessWorkers:
     """
 
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
+    accidents: tuple[type[BaseException], ...] = ()
 
     def __init__(self, presolved: Presolved, n_processes: int, deadline: Deadline) -> None:
         self.capacity = n_processes
@@ -163,6 +168,7 @@ class ForeignWorkers:
     """
 
     deaths: tuple[type[BaseException], ...] = (BrokenExecutor,)
+    accidents: tuple[type[BaseException], ...] = ()
 
     def __init__(self, presolved: Presolved, executor: Executor, capacity: int) -> None:
         self.capacity = capacity
@@ -191,7 +197,7 @@ class ForeignWorkers:
 
 
 class DaskWorkers(ForeignWorkers):
-    """A Dask cluster: the problem is sent to every worker once, and dead workers are Dask's to replace.
+    """A Dask cluster: the problem is sent to every worker once, as long as none dies; Dask replaces dead ones.
 
     Dask itself runs a task again whose worker died, a few times; what it gives up comes back as ``KilledWorker``.
     """
@@ -201,13 +207,21 @@ class DaskWorkers(ForeignWorkers):
 
         self._client = client
         self.deaths = (BrokenExecutor, KilledWorker, CancelledError)
+        self.accidents = (CancelledError,)  # the problem was lost with a worker that held it
         super().__init__(presolved, client.get_executor(pure=False), self._n_threads())
         self._original = presolved
-        self.renew()
+        self._send_to_all()
+
+    def _send_to_all(self) -> None:
+        """Send the problem to every worker, so that it need not travel with each task."""
+        try:
+            self._presolved = self._client.scatter(self._original, broadcast=True, hash=False)
+        except Exception:  # noqa: BLE001  # a worker died on receiving it: Dask has no one error for that
+            self._presolved = self._original
 
     def renew(self) -> bool:
-        """Send the problem again: it may be lost with the workers that held it, and tasks that need it with it."""
-        self._presolved = self._client.scatter(self._original, broadcast=True, hash=False)
+        """Let the problem travel with each task from now on: what was sent may be lost with a worker that held it."""
+        self._presolved = self._original
         return False
 
     def submit(self, task: NodeTask) -> Future[NodeOutcome]:
