@@ -17,6 +17,8 @@ from certimeans.search.evaluate import Surroundings, evaluate
 from certimeans.search.node import NodeOutcome, NodeReport, NodeTask
 from certimeans.search.sharing import Blackboard, BlackboardReader
 
+_SECONDS_TO_SEND = 30
+
 
 class Workers(Protocol):
     """What the coordinator needs of an executor.
@@ -214,10 +216,14 @@ class DaskWorkers(ForeignWorkers):
 
     def _send_to_all(self) -> None:
         """Send the problem to every worker, so that it need not travel with each task."""
-        try:
-            self._presolved = self._client.scatter(self._original, broadcast=True, hash=False)
-        except Exception:  # noqa: BLE001  # a worker died on receiving it: Dask has no one error for that
-            self._presolved = self._original
+        client, problem = self._client, self._original
+        try:  # without a time limit of its own, this waits for minutes for a worker that dies on receiving it
+            self._presolved = client.sync(
+                lambda: client.scatter(problem, broadcast=True, hash=False, asynchronous=True),
+                callback_timeout=_SECONDS_TO_SEND,
+            )
+        except Exception:  # noqa: BLE001  # Dask has no one error for that
+            self._presolved = problem
 
     def renew(self) -> bool:
         """Let the problem travel with each task from now on: what was sent may be lost with a worker that held it."""
