@@ -1,11 +1,13 @@
-"""The relaxation without cuts: our solver against SCS and Clarabel through cvxpy, all in one run, one thread each.
+"""The root relaxation: our solver against SCS and Clarabel through cvxpy, all in one run, one thread each.
+
+Without cuts, and with the cuts of our last round at the root (fixed for all solvers; nothing is separated).
 
 Each solver is timed until our own safe bound, computed from its dual solution, is within 1e-4 of the relaxation's
 optimum. cvxpy's solvers cannot stop there by themselves, so each is run from scratch with a series of tolerances, and
 its first run that reaches the goal counts: the user is assumed to have guessed the right tolerance. What counts is the
 solver's own time; cvxpy's work to set the problem up is left out, for our solver everything after presolve is counted.
 
-Usage: ``python -m benchmarks.micro.peers DATA [--clarabel SIZE]``; needs the extra ``bench``.
+Usage: ``python -m benchmarks.micro.peers DATA [--clarabel SIZE] [--seconds S]``; needs the extra ``bench``.
 """
 
 from __future__ import annotations
@@ -18,17 +20,21 @@ from typing import Any
 
 import cvxpy
 import numpy as np
+from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from benchmarks.record import markdown_table, write_result
-from benchmarks.suite.instances import load_case
+from benchmarks.suite.instances import Case, load_case
 from certimeans._typing import FloatArray
 from certimeans.presolve.reduce import presolve
+from certimeans.relaxation.admm import Iterate
 from certimeans.relaxation.cuts.pool import Cuts
 from certimeans.relaxation.cuts.rows import CutRows
 from certimeans.relaxation.cutting_planes import CuttingPlaneSettings, bound_by_cutting_planes
 from certimeans.relaxation.model import Relaxation
 from certimeans.relaxation.safe_bound import safe_lower_bound
+from certimeans.search.limits import Limits
+from certimeans.solver import solve_instance
 
 INSTANCES = (
     "iris 100 0 0",
@@ -52,10 +58,11 @@ REPEATS = 3
 
 
 class Peer:
-    """The relaxation as cvxpy's users would write it."""
+    """The relaxation with given cuts, as cvxpy's users would write it."""
 
-    def __init__(self, relaxation: Relaxation) -> None:
+    def __init__(self, relaxation: Relaxation, cuts: Cuts) -> None:
         self.relaxation = relaxation
+        self._rows = CutRows.build(cuts, relaxation)
         matrix = cvxpy.Variable((relaxation.size, relaxation.size), symmetric=True)
         self._forbidden = np.nonzero(np.triu(relaxation.forbidden))
         self._non_negative = matrix >= 0
@@ -67,18 +74,28 @@ class Peer:
             cvxpy.trace(matrix) == relaxation.n_clusters,
             *([] if self._zero is None else [self._zero]),
         ]
+        self._cuts = None
+        if len(cuts):
+            self._cuts = _as_matrix(self._rows) @ cvxpy.vec(matrix, order="C") <= self._rows.right_sides
+            constraints.append(self._cuts)
         objective = cvxpy.sum(cvxpy.multiply(relaxation.objective, matrix))
         self._problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
 
     def solve(self, options: dict[str, Any]) -> tuple[float, float]:
-        """Return the solver's own time, and the safe bound that its multipliers prove."""
-        self._problem.solve(**options)
+        """Return the solver's own time, and the safe bound that its multipliers prove; none if it has none."""
+        try:
+            self._problem.solve(**options)
+        except cvxpy.SolverError:
+            return np.inf, -np.inf
+        if self._non_negative.dual_value is None:
+            return np.inf, -np.inf
         dual: FloatArray = -np.asarray(self._non_negative.dual_value)
         if self._zero is not None:
             dual[self._forbidden] += np.asarray(self._zero.dual_value)
         dual = 0.5 * (dual + dual.T)
-        rows = CutRows.build(Cuts.none(), self.relaxation)
-        bound = safe_lower_bound(self.relaxation, rows, np.empty(0), dual).safe_lower_bound
+        multipliers = np.empty(0) if self._cuts is None else np.maximum(np.asarray(self._cuts.dual_value), 0.0)
+        dual += self._rows.weighted_sum(multipliers)[0]
+        bound = safe_lower_bound(self.relaxation, self._rows, multipliers, dual).safe_lower_bound
         return float(self._problem.solver_stats.solve_time), bound
 
     def seconds_to(self, target: float, runs: Iterable[dict[str, Any]]) -> float:
@@ -90,33 +107,63 @@ class Peer:
         return np.inf
 
 
-def best_bound(relaxation: Relaxation) -> float:
-    """Solve the relaxation without cuts until nothing moves any more."""
-    settings = CuttingPlaneSettings(use_cuts=False, stall_rounds=60, stall_progress=0.001)
-    return bound_by_cutting_planes(relaxation, np.inf, settings=settings).safe_lower_bound
+def _as_matrix(rows: CutRows) -> csr_array:
+    """Return the cuts as rows of a sparse matrix that is applied to all entries of Y."""
+    off_diagonal = rows.position // rows.size != rows.position % rows.size
+    values = rows.coefficient * np.where(off_diagonal, np.sqrt(2.0), 1.0)
+    return csr_array((values, rows.position, rows.start), shape=(len(rows.right_sides), rows.size**2))
 
 
-def our_seconds_to(target: float, relaxation: Relaxation) -> float:
+def _with(cuts: Cuts, relaxation: Relaxation) -> Iterate:
+    """Start cold, with given cuts."""
+    cold = Iterate.cold(relaxation)
+    return Iterate(cold.primal, cold.dual, cuts.with_multipliers(np.zeros(len(cuts))))
+
+
+def best_bound(relaxation: Relaxation, cuts: Cuts) -> float:
+    """Solve the relaxation with these cuts until nothing moves any more."""
+    settings = CuttingPlaneSettings(use_cuts=False, stall_rounds=60, stall_progress=0.001, max_rounds=300)
+    return bound_by_cutting_planes(
+        relaxation, np.inf, start=_with(cuts, relaxation), settings=settings
+    ).safe_lower_bound
+
+
+def our_seconds_to(target: float, relaxation: Relaxation, cuts: Cuts) -> float:
     """Return the median time of a few runs to the target; infinite if one fails."""
     settings = CuttingPlaneSettings(use_cuts=False, stall_rounds=1000)
     seconds = []
     for _ in range(REPEATS):
         start = time.perf_counter()
-        outcome = bound_by_cutting_planes(relaxation, target, settings=settings)
+        outcome = bound_by_cutting_planes(relaxation, target, start=_with(cuts, relaxation), settings=settings)
         seconds.append(time.perf_counter() - start if outcome.safe_lower_bound >= target else np.inf)
     return float(np.median(seconds))
 
 
-def measure(name: str, relaxation: Relaxation, *, with_clarabel: bool) -> tuple[object, ...]:
+def measure(
+    name: str, relaxation: Relaxation, cuts: Cuts, scs_options: list[dict[str, Any]], *, with_clarabel: bool
+) -> tuple[object, ...]:
     """Time all solvers on one relaxation."""
-    peer = Peer(relaxation)
-    optimum = max(best_bound(relaxation), peer.solve(SCS_OPTIONS[-1])[1])
+    peer = Peer(relaxation, cuts)
+    optimum = best_bound(relaxation, cuts)
+    if not len(cuts):
+        optimum = max(optimum, peer.solve(SCS_OPTIONS[-1])[1])
     target = optimum * (1 - GOAL)
-    ours = our_seconds_to(target, relaxation)
-    scs = peer.seconds_to(target, SCS_OPTIONS)
+    ours = our_seconds_to(target, relaxation, cuts)
+    scs = peer.seconds_to(target, scs_options)
     clarabel = peer.seconds_to(target, CLARABEL_OPTIONS) if with_clarabel else np.nan
-    row = [name, relaxation.size, f"{optimum:.6f}", f"{ours:.3f}", f"{scs:.2f}", f"{scs / ours:.1f}"]
-    return (*row, *((f"{clarabel:.1f}", f"{clarabel / ours:.0f}") if with_clarabel else ("", "")))
+    row = [name, relaxation.size, len(cuts), f"{optimum:.6f}", f"{ours:.3f}", _seconds(scs), _seconds(scs / ours)]
+    return (*row, *((_seconds(clarabel), _seconds(clarabel / ours)) if with_clarabel else ("", "")))
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3g}" if np.isfinite(value) else "not reached"
+
+
+def cuts_of_last_round(case: Case, relaxation: Relaxation) -> Cuts:
+    """Return the cuts with which our root node ended."""
+    result = solve_instance(case.instance, Limits(nodes=1))
+    outcome = bound_by_cutting_planes(relaxation, result.objective / case.instance.total_scatter * (1 - GOAL))
+    return outcome.best.cuts.purged()
 
 
 def main() -> None:
@@ -124,17 +171,26 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("--clarabel", type=int, default=110, help="largest size for Clarabel, which needs minutes")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time limit of each run of SCS with cuts")
     options = parser.parse_args()
-    rows = []
+    limited = [{**run, "time_limit_secs": options.seconds} for run in SCS_OPTIONS[2::2]]
+    tables: dict[bool, list[tuple[object, ...]]] = {False: [], True: []}
     with threadpool_limits(1):
         for name in INSTANCES:
-            super_points = presolve(load_case(options.data, name).instance).super_points
-            relaxation = Relaxation.from_super_points(super_points)
-            rows.append(measure(name, relaxation, with_clarabel=relaxation.size <= options.clarabel))
-            print(*rows[-1], flush=True)
-    header = ("instance", "s", "optimum / scatter", "certimeans, s", "SCS, s", "ratio", "Clarabel, s", "ratio")
-    title = "The relaxation without cuts: time to a safe bound within 1e-4 of its optimum, one thread"
-    write_result("peers", title, markdown_table(header, rows))
+            case = load_case(options.data, name)
+            relaxation = Relaxation.from_super_points(presolve(case.instance).super_points)
+            for with_cuts, rows in tables.items():
+                cuts = cuts_of_last_round(case, relaxation) if with_cuts else Cuts.none()
+                small = relaxation.size <= options.clarabel and not with_cuts
+                runs = limited if with_cuts else SCS_OPTIONS
+                rows.append(measure(name, relaxation, cuts, runs, with_clarabel=small))
+                print(*rows[-1], flush=True)
+    header = ("instance", "s", "cuts", "optimum / scatter", "certimeans, s", "SCS, s", "ratio", "Clarabel, s", "ratio")
+    body = (
+        f"Without cuts:\n\n{markdown_table(header, tables[False])}\n\nWith the cuts of our last round at the root, SCS "
+        f"limited to {options.seconds:g} s a run:\n\n{markdown_table(header[:7], [row[:7] for row in tables[True]])}"
+    )
+    write_result("peers", "The root relaxation: time to a safe bound within 1e-4 of its optimum, one thread", body)
 
 
 if __name__ == "__main__":
