@@ -178,6 +178,9 @@ class _Loop:
 
     def run(self, on_round: Callable[[RoundStatistics], None] | None) -> StopReason:
         """Go round until there is a reason to stop."""
+        is_large = self.solver.relaxation.size >= self.settings.large_size
+        if is_large and self.deadline.passed():  # one bound of a large problem takes a second
+            return StopReason.DEADLINE
         if self._bound_reaches_target():
             return StopReason.PRUNED
         if self._is_exact:
