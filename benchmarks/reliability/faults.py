@@ -23,7 +23,7 @@ from certimeans.search.executors import connect
 from tests.oracles.cluster import Cluster
 from tests.search.test_checkpoint import SCRIPT
 from tests.search.test_faults import worker_pids
-from tests.search.test_solve import hard_points
+from tests.search.test_solve import branching_points, hard_points
 
 
 def killed_local_workers(count: int) -> Outcome:
@@ -129,7 +129,7 @@ def time_limits(count: int) -> Outcome:
 def nothing_left_behind(count: int) -> Outcome:
     """Solve many times in one process: memory, processes, threads and files must not pile up."""
     outcome = Outcome("memory, processes, threads and files released")
-    points = hard_points()
+    points = branching_points()
     for _ in range(3):
         solve(points, 8, n_jobs=2)
     before = _in_use()
@@ -146,7 +146,7 @@ def nothing_left_behind(count: int) -> Outcome:
 
 
 def _problem() -> tuple[np.ndarray, float]:
-    points = hard_points()
+    points = branching_points()
     return points, solve(points, 8).objective
 
 

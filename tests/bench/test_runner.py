@@ -143,7 +143,11 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     runner.warm_up()
     monkeypatch.setattr(runner, "solve_instance", interrupted)
-    assert not Run(cases, Settings(), tmp_path).execute(lambda _: None)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background ignores it
+    try:
+        assert not Run(cases, Settings(), tmp_path).execute(lambda _: None)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert [row.name for row in ResultsFile(tmp_path / "results.csv").read()] == ["line 0 1 0"]
 
 

@@ -16,7 +16,7 @@ from certimeans.relaxation.proof import Proof
 from certimeans.search.checkpoint import CheckpointStore, SavedSearch
 from certimeans.search.node import Decision, NodeProof
 from certimeans.search.tree import Tree, TreeNode, TreeStatus
-from tests.search.test_solve import hard_points
+from tests.search.test_solve import branching_points
 
 PROOF = NodeProof(
     np.array([0, 1, 1]),
@@ -100,7 +100,7 @@ def test_foreign_checkpoints_are_refused(tmp_path: Path) -> None:
 
 def test_a_stopped_search_goes_on_to_the_same_optimum(tmp_path: Path) -> None:
     """Stopped after every second node and resumed, the search ends with the optimum of an undisturbed one."""
-    points = hard_points()
+    points = branching_points()
     undisturbed = solve(points, 8)
     nodes = 0
     for _ in range(30):
@@ -128,14 +128,14 @@ print(result.status, repr(result.objective))
 
 def test_a_search_stopped_by_the_clock_goes_on(tmp_path: Path) -> None:
     """The node that the time limit stopped is open in the checkpoint, so that the next run can prove the optimum."""
-    stopped = solve(hard_points(), 8, checkpoint=tmp_path, time_limit=0.3)
+    stopped = solve(branching_points(), 8, checkpoint=tmp_path, time_limit=0.3)
     assert stopped.status is SolveStatus.TIME_LIMIT
-    assert solve(hard_points(), 8, checkpoint=tmp_path).status is SolveStatus.OPTIMAL
+    assert solve(branching_points(), 8, checkpoint=tmp_path).status is SolveStatus.OPTIMAL
 
 
 def test_a_killed_search_resumes_to_the_same_optimum(tmp_path: Path) -> None:
     """SIGKILL at several moments: each new process goes on from the checkpoint, and the last one proves the optimum."""
-    points = hard_points()
+    points = branching_points()
     np.save(tmp_path / "points.npy", points)
     undisturbed = solve(points, 8)
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "points.npy"), str(tmp_path / "saved")]

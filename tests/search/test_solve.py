@@ -22,8 +22,13 @@ from tests.oracles.instances import random_instance
 
 
 def hard_points(size: int = 90) -> np.ndarray:
-    """Draw points without clusters: 90 of them need about 9 nodes for k = 8, 300 more than a minute for k = 15."""
+    """Draw points without clusters: 90 of them need about 3 nodes for k = 8, 300 more than a minute for k = 15."""
     return np.random.default_rng(0).random((size, 3))
+
+
+def branching_points() -> np.ndarray:
+    """Draw points without clusters that need about 13 nodes and three seconds for k = 8."""
+    return np.random.default_rng(0).random((80, 6))
 
 
 WITHOUT_CUTS = NodeSettings(cutting_planes=CuttingPlaneSettings(use_cuts=False, max_rounds=3))
