@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.reliability.outcome import Outcome
 from certimeans.certificate.check import verify_directory
-from certimeans.errors import CertimeansError, InfeasibleError, InputError
+from certimeans.errors import InfeasibleError, InputError
 from certimeans.problem.files import read_constraints, read_labels, read_points
 from certimeans.relaxation.cuts.rows import CutRows
 from certimeans.relaxation.cutting_planes import CuttingPlaneSettings
@@ -112,12 +112,3 @@ def hostile_files(count: int) -> Outcome:
                     allowed=InputError,
                 )
     return outcome
-
-
-def expect_rejection(verify: Callable[[], object]) -> bool:
-    """Whether a falsified certificate is rejected with a clear error."""
-    try:
-        verify()
-    except CertimeansError:
-        return True
-    return False

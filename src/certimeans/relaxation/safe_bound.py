@@ -50,9 +50,7 @@ from certimeans.relaxation.model import UNIT_ROUNDOFF, Relaxation, rounding_fact
 _SHIFTS = (1.0, 1e3, 1e6)
 _LARGEST = 1e100  # nothing overflows below it
 _TINY = 1e-290  # keeps a zero matrix positive definite, and is far above underflow
-
-
-_ROOM_FOR_CHECKERS = 8.0
+_ROOM_FOR_CHECKERS = 8.0  # how many times the allowance for rounding is taken
 
 
 class SafeBound(NamedTuple):

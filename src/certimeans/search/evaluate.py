@@ -198,10 +198,8 @@ def node_super_points(
     instance, parent = presolved.instance, task.inheritance
     groups = presolved.super_points.group_of if parent is None else parent.group_of
     points = contract(instance, groups)
-    together = [(groups[d.i], groups[d.j]) for d in task.decisions if d.together]
-    apart = [(groups[d.i], groups[d.j]) for d in task.decisions if not d.together]
-    merged = connected(points.size, np.array(together, dtype=np.int64).reshape(-1, 2))
-    points = points.merge(merged, np.array(apart, dtype=np.int64).reshape(-1, 2))
+    merged = connected(points.size, _decided_pairs(task.decisions, groups, together=True))
+    points = points.merge(merged, _decided_pairs(task.decisions, groups, together=False))
     if points.size < instance.n_clusters:
         raise Contradiction  # decisions to join leave fewer groups than clusters
     return infer(points, deadline)
@@ -210,8 +208,13 @@ def node_super_points(
 def resumed_inheritance(presolved: Presolved, decisions: tuple[Decision, ...], proof: NodeProof) -> Inheritance:
     """Rebuild from a proof on the way to a node what the node starts from; the primal matrix starts afresh."""
     points = contract(presolved.instance, proof.group_of)
-    apart = [(proof.group_of[d.i], proof.group_of[d.j]) for d in decisions if not d.together]
-    points = points.merge(np.arange(points.size), np.array(apart, dtype=np.int64).reshape(-1, 2))
+    points = points.merge(np.arange(points.size), _decided_pairs(decisions, proof.group_of, together=False))
     relaxation = Relaxation.from_super_points(points)
     iterate = Iterate(Iterate.cold(relaxation).primal, proof.proof.dual(relaxation), proof.proof.cuts)
     return Inheritance(proof.group_of, points.weights, iterate)
+
+
+def _decided_pairs(decisions: tuple[Decision, ...], group_of: IntArray, *, together: bool) -> IntArray:
+    """Return the pairs of groups that decisions put together, or apart."""
+    pairs = [(group_of[d.i], group_of[d.j]) for d in decisions if d.together == together]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
