@@ -1,8 +1,8 @@
 """How good, and how fast, are the upper bounds: ``python -m benchmarks.suite.upper_bounds DATA_FOLDER``.
 
-Every instance is searched with three seeds at the default budget; the baselines get several starts each, IPC-k-means
-(which rounds the root relaxation) one. Writes ``upper_bounds.md`` and ``upper_bounds.csv`` to the results folder.
-Compiled code is warmed up first.
+Every instance is searched with three seeds at the default budget; :mod:`benchmarks.suite.heuristics` compares with
+other methods. Writes ``upper_bounds.md`` and ``upper_bounds.csv`` to the results folder. Compiled code is warmed up
+first.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from __future__ import annotations
 import argparse
 import csv
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -21,23 +19,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks.record import RESULTS, write_result
 from benchmarks.suite.instances import Case, is_comparable, load_cases
 from certimeans._typing import IntArray
-from certimeans.baselines import blpkm, cop_kmeans, post_processing
-from certimeans.heuristics.rounding import round_relaxation
 from certimeans.heuristics.search import search_clustering
-from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import Clustering
-from certimeans.problem.instance import Instance
-from certimeans.relaxation.cutting_planes import CuttingPlaneSettings, bound_by_cutting_planes
-from certimeans.relaxation.model import Relaxation
-
-Baseline: TypeAlias = Callable[[Instance, int], Clustering | None]
 
 SEEDS = (0, 1, 2)
-BASELINES: dict[str, Baseline] = {"BLPKM": blpkm, "PP": post_processing, "COP-k-means": cop_kmeans}
-IPC = "IPC-k-means"
-METHODS = (*BASELINES, IPC)
-ROUNDS_OF_CUTS = 3  # before the relaxation is rounded
 
 
 @dataclass
@@ -51,12 +37,11 @@ class Run:
 
 @dataclass
 class Row:
-    """All that was measured on one instance; other methods have their best cost, ``None`` if every start failed."""
+    """All that was measured on one instance."""
 
     problem: Case
     size: int
     runs: list[Run] = field(default_factory=list)
-    baselines: dict[str, float | None] = field(default_factory=dict)
 
     @property
     def best_cost(self) -> float:
@@ -68,39 +53,12 @@ class Row:
         """How many seeds reached the published value."""
         return sum(_reaches(self.problem, run.cost) for run in self.runs)
 
-    def is_best(self, baseline: str) -> bool:
-        """Whether no other of these methods found a cheaper clustering."""
-        cost = self.baselines[baseline]
-        return cost is not None and all(
-            other is None or cost <= other * (1 + 1e-6) for other in self.baselines.values()
-        )
 
-
-def measure(problem: Case, n_starts: int) -> Row:
-    """Run the search and the baselines on one instance."""
-    presolved = presolve(problem.instance)
-    row = Row(problem, presolved.super_points.size)
-    for seed in SEEDS:
-        row.runs.append(_search(problem, seed))
-    for name, baseline in BASELINES.items():
-        found = [baseline(problem.instance, start) for start in range(n_starts)]
-        row.baselines[name] = min((c.cost for c in found if c is not None), default=None)
-    row.baselines[IPC] = _round_root(problem.instance, presolved.super_points)
+def measure(problem: Case) -> Row:
+    """Search one instance with every seed."""
+    row = Row(problem, presolve(problem.instance).super_points.size)
+    row.runs.extend(_search(problem, seed) for seed in SEEDS)
     return row
-
-
-def _round_root(instance: Instance, groups: SuperPoints) -> float | None:
-    """Cost of the clustering that IPC-k-means makes of the root relaxation after a few rounds of cuts."""
-    outcome = bound_by_cutting_planes(
-        Relaxation.from_super_points(groups), np.inf, settings=CuttingPlaneSettings(max_rounds=ROUNDS_OF_CUTS)
-    )
-    labels = round_relaxation(groups, outcome.matrix)
-    if labels is None:
-        return None
-    found = Clustering.from_labels(instance, groups.expand_labels(labels))
-    if not found.satisfies(instance):
-        raise AssertionError(f"IPC-k-means: {found.violations(instance)}")
-    return found.cost
 
 
 def _search(problem: Case, seed: int) -> Run:
@@ -129,8 +87,8 @@ def _search(problem: Case, seed: int) -> Run:
     return Run(final.cost, seconds, reached[0] if reached else None)
 
 
-def report(rows: list[Row], n_starts: int) -> str:
-    """Write the tables, one row a data set."""
+def report(rows: list[Row]) -> str:
+    """Write the table, one row a data set."""
     comparable = [row for row in rows if is_comparable(row.problem)]
     times = [run.seconds_to_published for row in comparable for run in row.runs if run.seconds_to_published is not None]
     totals = [run.seconds for row in rows for run in row.runs]
@@ -149,15 +107,7 @@ def report(rows: list[Row], n_starts: int) -> str:
         "",
         "*vertebral*: the published rows belong to other constraint files; *gene16*: no published value.",
         "*seeds agree*: instances on which all seeds end within 1e-6 of the best.",
-        "",
-        f"Rates over the instances, {n_starts} k-means++ starts for each baseline, one run of {IPC} on",
-        f"the root relaxation after {ROUNDS_OF_CUTS} rounds of cuts. *best*: no other of these methods is cheaper;",
-        "*opt*: the cost of the Kempe search is reached to 1e-6; *fail*: no start gave a clustering.",
-        "",
-        "| data set | " + " | ".join(f"{name} best | opt | fail" for name in METHODS) + " |",
-        "|---" * (1 + 3 * len(METHODS)) + "|",
     ]
-    lines += [_baseline_line(name, group) for name, group in [*_by_dataset(rows), ("all", rows)]]
     return "\n".join(lines)
 
 
@@ -185,25 +135,13 @@ def _median_and_worst(seconds: list[float]) -> str:
     return f"{1e3 * np.median(seconds):.1f}, {1e3 * max(seconds):.0f}" if seconds else "-"
 
 
-def _baseline_line(name: str, rows: list[Row]) -> str:
-    cells = []
-    for baseline in METHODS:
-        costs = [(row.baselines[baseline], row.best_cost) for row in rows]
-        optimal = sum(cost is not None and cost <= optimum * (1 + 1e-6) for cost, optimum in costs)
-        failed = sum(cost is None for cost, _ in costs)
-        best = sum(row.is_best(baseline) for row in rows)
-        cells += [f"{100 * number / len(rows):.1f}%" for number in (best, optimal, failed)]
-    return f"| {name} | " + " | ".join(cells) + " |"
-
-
 def _write_csv(rows: list[Row], path: Path) -> None:
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["instance", "size", "published", "best", "worst_seed", "worst_seconds", *METHODS])
+        writer.writerow(["instance", "size", "published", "best", "worst_seed", "worst_seconds"])
         for row in rows:
             worst = max(run.cost for run in row.runs)
             seconds = max(run.seconds for run in row.runs)
-            costs = ["" if cost is None else f"{cost:.9g}" for cost in row.baselines.values()]
             published = "" if row.problem.published is None else row.problem.published.cost
             writer.writerow(
                 [
@@ -213,7 +151,6 @@ def _write_csv(rows: list[Row], path: Path) -> None:
                     f"{row.best_cost:.9g}",
                     f"{worst:.9g}",
                     f"{seconds:.3f}",
-                    *costs,
                 ]
             )
 
@@ -223,14 +160,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="datasets/, constraints/ and published.csv")
     parser.add_argument("--datasets", nargs="+", help="only these data sets")
-    parser.add_argument("--starts", type=int, default=100, help="starts of each baseline (the paper: 100)")
     options = parser.parse_args()
     rows: list[Row] = []
     with threadpool_limits(1):
         for problem in load_cases(options.folder, options.datasets):
             if not rows:
-                measure(problem, 1)  # compiles
-            rows.append(measure(problem, options.starts))
+                measure(problem)  # compiles
+            rows.append(measure(problem))
             print(
                 problem.name,
                 f"{rows[-1].best_cost:.6g}",
@@ -238,7 +174,7 @@ def main() -> None:
                 f"{rows[-1].n_reached} reached",
                 flush=True,
             )
-    write_result("upper_bounds", "Upper bounds", report(rows, options.starts))
+    write_result("upper_bounds", "Upper bounds", report(rows))
     _write_csv(rows, RESULTS / "upper_bounds.csv")
 
 

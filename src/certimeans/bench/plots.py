@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OURS, THEIRS = "#0072B2", "#D55E00"
 KIND_COLOURS = {"ML only": "#0072B2", "CL only": "#D55E00", "both": "#009E73", "none": "#555555"}
 KIND_MARKERS = {"ML only": "o", "CL only": "^", "both": "s", "none": "x"}
-_STYLE: dict[str, object] = {
+STYLE: dict[str, object] = {
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.spines.right": False,
@@ -55,7 +55,7 @@ def draw_plots(rows: Sequence[Row], folder: Path) -> list[Path]:
         return []
     has_published = any(row.speed_up > 0 for row in rows)
     written = []
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figures: dict[str, Figure] = {"times": draw_times(rows, Figure()), "profile": draw_profile(rows, Figure())}
         if has_published:
             figures["speed_up"] = draw_speed_ups(rows, Figure())

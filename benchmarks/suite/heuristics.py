@@ -1,0 +1,245 @@
+"""The paper's table of heuristics: ``python -m benchmarks.suite.heuristics DATA [--datasets NAME ...] [--starts N]``.
+
+How often each heuristic finds the best clustering of all of them, how often the proven optimum, how often none, and
+how long it takes. As in the paper, the competitors get 100 k-means++ starts and the best one counts; IPC-k-means runs
+once, on the relaxation with which the root node ends; so does our Kempe search, at its default budget. The optima are
+those that ``certimeans bench`` proved and recorded in ``paper.csv``. Writes ``heuristics.md`` to the results folder and
+a plot of the excess over the optimum to the documentation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import TypeAlias
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from threadpoolctl import threadpool_limits
+
+from benchmarks.record import RESULTS, markdown_table, write_result
+from benchmarks.suite.instances import Case, load_cases
+from certimeans._typing import IntArray
+from certimeans.baselines import blpkm, cop_kmeans, post_processing
+from certimeans.bench.plots import STYLE
+from certimeans.bench.runner import warm_up
+from certimeans.heuristics.rounding import round_relaxation
+from certimeans.heuristics.search import search_clustering
+from certimeans.presolve.contract import SuperPoints
+from certimeans.presolve.reduce import presolve
+from certimeans.problem.clustering import Clustering
+from certimeans.problem.instance import Instance
+from certimeans.relaxation.cutting_planes import bound_by_cutting_planes
+from certimeans.relaxation.model import Relaxation
+
+Baseline: TypeAlias = Callable[[Instance, int], Clustering | None]
+
+KEMPE, IPC = "Kempe search", "IPC-k-means"
+BASELINES: dict[str, Baseline] = {"BLPKM++": blpkm, "PP": post_processing, "COP-k-means": cop_kmeans}
+METHODS = (KEMPE, IPC, *BASELINES)
+COLOURS = dict(zip(METHODS, ("#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00"), strict=True))
+GAP = 1e-4  # at which the root node is closed
+SAME = 1e-6  # relative difference of costs that are taken for equal
+PICTURE = Path(__file__).parents[2] / "docs" / "images" / "heuristic_gaps.png"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a method found on one instance, infinite cost if nothing, and its time for all starts together."""
+
+    cost: float
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """The answers of all methods on one instance, and its proven optimum."""
+
+    case: Case
+    optimum: float
+    answers: dict[str, Answer]
+
+    def is_best(self, method: str) -> bool:
+        """Whether no method found a cheaper clustering."""
+        return self.answers[method].cost <= min(answer.cost for answer in self.answers.values()) * (1 + SAME)
+
+    def is_best_of_paper(self, method: str) -> bool:
+        """Whether none of the paper's methods found a cheaper clustering."""
+        others = [answer.cost for name, answer in self.answers.items() if name != KEMPE]
+        return self.answers[method].cost <= min(others) * (1 + SAME)
+
+    def excess(self, method: str) -> float:
+        """Return the relative excess over the optimum; infinite after a failure."""
+        return self.answers[method].cost / self.optimum - 1
+
+
+def proven_optima() -> dict[str, float]:
+    """Read the values that ``certimeans bench`` proved."""
+    with (RESULTS / "paper.csv").open(newline="") as file:
+        return {
+            f"{row['dataset']} {row['ml']} {row['cl']} {row['seed']}": float(row["objective"])
+            for row in csv.DictReader(file)
+            if row["status"] == "optimal"
+        }
+
+
+def measure(case: Case, optimum: float, n_starts: int) -> Row:
+    """Run every method on one instance."""
+    answers = {
+        KEMPE: _timed(partial(_search, case.instance)),
+        IPC: _timed(partial(_round_root, case.instance, optimum)),
+    }
+    for name, baseline in BASELINES.items():
+        answers[name] = _timed(partial(_best_of, baseline, case.instance, n_starts))
+    return Row(case, optimum, answers)
+
+
+def _timed(run: Callable[[], Clustering | None]) -> Answer:
+    began = time.perf_counter()
+    found = run()
+    return Answer(np.inf if found is None else found.cost, time.perf_counter() - began)
+
+
+def _best_of(baseline: Baseline, instance: Instance, n_starts: int) -> Clustering | None:
+    found = [clustering for start in range(n_starts) if (clustering := baseline(instance, start)) is not None]
+    return min(found, key=lambda clustering: clustering.cost, default=None)
+
+
+def _search(instance: Instance) -> Clustering | None:
+    presolved = presolve(instance)
+    groups = presolved.super_points
+    return _checked(instance, groups, search_clustering(groups, colouring=presolved.colouring))
+
+
+def _round_root(instance: Instance, optimum: float) -> Clustering | None:
+    """Round the relaxation with which the root node ends: closed at the optimum, or stalled."""
+    groups = presolve(instance).super_points
+    outcome = bound_by_cutting_planes(
+        Relaxation.from_super_points(groups), optimum / instance.total_scatter * (1 - GAP)
+    )
+    return _checked(instance, groups, round_relaxation(groups, outcome.matrix))
+
+
+def _checked(instance: Instance, groups: SuperPoints, labels: IntArray | None) -> Clustering | None:
+    if labels is None:
+        return None
+    found = Clustering.from_labels(instance, groups.expand_labels(labels))
+    if not found.satisfies(instance):
+        raise AssertionError(found.violations(instance))
+    return found
+
+
+def report(rows: list[Row], n_starts: int) -> str:
+    """Write the table in the paper's shape, then the times."""
+    groups = [(name, [row for row in rows if row.case.dataset == name]) for name in _datasets(rows)]
+    groups.append(("all", rows))
+    header = ["data set"]
+    for method in METHODS:
+        header += [f"{method} best", "opt", "fail"]
+    rates = [[name, *(cell for method in METHODS for cell in _rates(group, method))] for name, group in groups]
+    times = [
+        [name, *(f"{fmean(row.answers[method].seconds for row in group):.3f}" for method in METHODS)]
+        for name, group in groups
+    ]
+    best_of_paper = ", ".join(
+        f"{method} on {_percent([row.is_best_of_paper(method) for row in rows])}" for method in METHODS[1:]
+    )
+    return f"""\
+{len(rows)} instances, {n_starts} k-means++ starts of BLPKM++, PP and COP-k-means, one run of {IPC} and of the {KEMPE}.
+*best*: none of the five found a cheaper clustering; *opt*: the proven optimum, to {SAME:g}; *fail*: no clustering.
+
+{markdown_table(header, rates)}
+
+Among the paper's four methods, without the {KEMPE}, the best is found by {best_of_paper}.
+
+Mean seconds an instance, one thread: all {n_starts} starts together; {IPC} with the relaxation that it rounds, which is
+the root node of the exact method.
+
+{markdown_table(["data set", *METHODS], times)}"""
+
+
+def _rates(rows: list[Row], method: str) -> list[str]:
+    return [
+        _percent([row.is_best(method) for row in rows]),
+        _percent([row.excess(method) <= SAME for row in rows]),
+        _percent([np.isinf(row.answers[method].cost) for row in rows]),
+    ]
+
+
+def _percent(outcomes: list[bool]) -> str:
+    return f"{100 * fmean(outcomes):.1f} %"
+
+
+def _datasets(rows: list[Row]) -> list[str]:
+    return sorted({row.case.dataset for row in rows}, key=str.lower)
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    """Draw box plots of the excess over the optimum by data set, as in the paper; failures are left out."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9, 3.4))
+        panel = figure.subplots()
+        names = _datasets(rows)
+        for shift, method in enumerate(METHODS):
+            values = [[row.excess(method) for row in rows if row.case.dataset == name] for name in names]
+            boxes = panel.boxplot(
+                [[max(0.0, 100 * value) for value in group if np.isfinite(value)] for group in values],
+                positions=np.arange(len(names)) + 0.16 * (shift - 2),
+                widths=0.13,
+                patch_artist=True,
+                manage_ticks=False,
+                flierprops={"markersize": 2.5, "markeredgecolor": COLOURS[method]},
+                medianprops={"color": "black"},
+            )
+            for box in boxes["boxes"]:
+                box.set(facecolor=COLOURS[method], edgecolor=COLOURS[method])
+            panel.plot([], [], "s", color=COLOURS[method], label=method)
+        panel.set_yscale("symlog", linthresh=1e-3, linscale=0.4)
+        panel.set_ylim(bottom=0)
+        panel.set_ylabel("excess over the optimum (%)")
+        panel.set_xticks(range(len(names)), names, rotation=20)
+        figure.legend(loc="outside upper center", ncols=len(METHODS))
+        figure.savefig(path)
+
+
+def _write_csv(rows: list[Row], path: Path) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["instance", "optimum", *METHODS, *(f"{method} seconds" for method in METHODS)])
+        for row in rows:
+            costs = [f"{row.answers[method].cost:.9g}" for method in METHODS]
+            seconds = [f"{row.answers[method].seconds:.3f}" for method in METHODS]
+            writer.writerow([row.case.name, f"{row.optimum:.9g}", *costs, *seconds])
+
+
+def main() -> None:
+    """Parse the command line, measure, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="datasets/ and constraints/, as for certimeans bench")
+    parser.add_argument("--datasets", nargs="+", help="only these data sets")
+    parser.add_argument("--starts", type=int, default=100, help="starts of each competitor (the paper: 100)")
+    options = parser.parse_args()
+    optima = proven_optima()
+    rows: list[Row] = []
+    with threadpool_limits(1):
+        warm_up()
+        for case in load_cases(options.folder, options.datasets):
+            if not rows:
+                measure(case, optima[case.name], 1)  # compiles what the solver does not use
+            rows.append(measure(case, optima[case.name], options.starts))
+            excess = (f"{name} {100 * rows[-1].excess(name):.4f}%" for name in METHODS)
+            print(case.name, *excess, flush=True)
+    write_result("heuristics", "Heuristics, as in the paper's table", report(rows, options.starts))
+    _write_csv(rows, RESULTS / "heuristics.csv")
+    draw(rows, PICTURE)
+
+
+if __name__ == "__main__":
+    main()
