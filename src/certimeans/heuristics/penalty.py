@@ -1,9 +1,7 @@
-"""Clusterings on dense cannot-link graphs: broken cannot-links are allowed at a price.
+"""Mend clusterings that break cannot-links.
 
-Where assigning one super-point after the other runs into dead ends, and where Kempe chains grow so long that no move
-keeps every cannot-link and gains, the way to better clusterings leads through such that break a few. Annealing goes
-that way. A descent whose price rises mends what it leaves broken, and a tabu search (Hertz and de Werra, 1987) what is
-left then.
+Where assigning one super-point after the other runs into dead ends, a start breaks cannot-links at first. A descent in
+which they have a price that rises mends most, and a tabu search (Hertz and de Werra, 1987) what is left then.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from certimeans._compiled import compiled_without_allocation
-from certimeans.heuristics.moves import Workspace
+from certimeans.heuristics.chains import Workspace
 from certimeans.heuristics.state import (
     Clusters,
     Space,
@@ -19,15 +17,12 @@ from certimeans.heuristics.state import (
     insertion_cost,
     move_point,
     removal_gain,
-    set_labels,
 )
-from certimeans.randomness import RandomState, random_below, random_unit
+from certimeans.randomness import RandomState, random_below
 
 _PRICE_GROWTH = 1.5
 _PRICE_RISES = 16
 _SHORTEST_TABU, _RANDOM_TABU = 5, 10
-_PRICE_RISE_IN_A_SWEEP = 1.02
-_HOPELESS = 20.0  # a loss of so many temperatures is accepted once in half a billion proposals
 
 
 @compiled_without_allocation
@@ -44,37 +39,6 @@ def mend(space: Space, clusters: Clusters, work: Workspace, price: float, tabu_s
             return True
         _tabu_step(space, clusters, work, price, step, random)
     return count_violations(clusters) == 0
-
-
-@compiled_without_allocation
-def anneal(
-    space: Space, clusters: Clusters, price: float, hot: float, cold: float, sweeps: int, random: RandomState
-) -> None:
-    """Make random single moves, fewer and fewer of which raise the cost plus the price of broken cannot-links.
-
-    Simulated annealing (Kirkpatrick, Gelatt and Vecchi, 1983): the temperature falls from ``hot`` to ``cold``, and in
-    the second half the price rises while cannot-links are broken. A sweep proposes as many moves as there are
-    super-points. The end may still break cannot-links.
-    """
-    size, k = clusters.conflicts.shape
-    cooling = (cold / hot) ** (1.0 / sweeps)
-    temperature = hot
-    for sweep in range(sweeps):
-        for _ in range(size):
-            i, b = random_below(random, size), random_below(random, k)
-            a = clusters.labels[i]
-            if b == a or clusters.members[a] < 2:
-                continue
-            loss = price * (clusters.conflicts[i, b] - clusters.conflicts[i, a]) - removal_gain(space, clusters, i)
-            if loss > _HOPELESS * temperature:  # before a logarithm and a distance are computed
-                continue
-            limit = -temperature * np.log(1.0 - random_unit(random))
-            if loss < limit and loss + insertion_cost(space, clusters, i, b) < limit:
-                move_point(space, clusters, i, b)
-        temperature *= cooling
-        if 2 * sweep > sweeps and count_violations(clusters) > 0:
-            price *= _PRICE_RISE_IN_A_SWEEP
-    set_labels(space, clusters, clusters.labels)  # removes the rounding of many moves
 
 
 @compiled_without_allocation

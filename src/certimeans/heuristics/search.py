@@ -10,11 +10,12 @@ import numpy as np
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
-from certimeans.heuristics.dense import MENDING_STEPS, Guide, evolve_dense
-from certimeans.heuristics.local_search import begin_descent
-from certimeans.heuristics.memetic import add_member, best_slot, evolve, make_population
-from certimeans.heuristics.moves import make_workspace
+from certimeans.heuristics.chains import make_workspace
+from certimeans.heuristics.children import MENDING_STEPS, Guide
+from certimeans.heuristics.ejections import QUICK, begin_trees, make_path
+from certimeans.heuristics.memetic import GROWS_TREES, IDLE, evolve
 from certimeans.heuristics.penalty import mend
+from certimeans.heuristics.population import add_member, best_slot, make_population
 from certimeans.heuristics.starts import fill_empty_clusters, make_room, smallest_last_order
 from certimeans.heuristics.state import count_violations, make_clusters, make_space, set_labels
 from certimeans.presolve.contract import SuperPoints
@@ -24,9 +25,9 @@ from certimeans.randomness import random_state
 _EVALUATIONS_PER_CALL = 100_000
 
 _DENSE = 1.5  # cannot-links for each super-point
-_DENSE_SEARCHES, _MOST_DENSE_SEARCHES = 4, 8  # times n_searches, on dense graphs
-_PATIENCE = 3  # there, the search goes on until it is so many times as long as at its last improvement
-_SWEEPS, _MOST_PROPOSALS = 300, 2_000_000  # of an annealing
+_VISITS_BEFORE_MIXING = 100  # of each super-point: where descents are long, few start from fresh centres
+_PATIENCE = 3  # on dense graphs the search goes on until it is so many times as long as at its last improvement
+_MOST_DENSE_SEARCHES = 4  # times n_searches
 _MENDING_PRICE = 0.05  # in units of the mean scatter of a super-point
 
 
@@ -37,19 +38,18 @@ class SearchSettings:
     Attributes
     ----------
     n_searches
-        Number of descents to a local optimum. On a dense cannot-link graph, where seeds would differ otherwise, four
-        times as many are made, and more while improvements keep coming: three times as many as at the last one, at
-        most eight times ``n_searches``.
+        Number of descents to a local optimum. On a dense cannot-link graph, where seeds would differ otherwise, more
+        are made while improvements keep coming: three times as many as at the last one, at most four times
+        ``n_searches``.
     population
         Number of local optima that survive a selection; twice as many live before it.
     max_visits
-        Most visits of super-points in all descents together, where twenty proposals of an annealing count as one: what
-        ends the search of many points.
+        Most visits of super-points in all descents together: what ends the search of many points.
     """
 
     n_searches: int = 300
     population: int = 15
-    max_visits: int = 10_000_000
+    max_visits: int = 20_000_000
 
     def __post_init__(self) -> None:
         for name, least in (("n_searches", 1), ("population", 2), ("max_visits", 1)):
@@ -117,20 +117,22 @@ class _Search:
         self.space = make_space(super_points)
         self.random = random_state(seed)
         self.room = make_room(self.space)
-        self.order, degeneracy = smallest_last_order(super_points.graph)
+        order, degeneracy = smallest_last_order(super_points.graph)
         # Else assigning in order never fails and Kempe chains stay short; nothing else is needed.
         size, n_links = super_points.size, len(super_points.graph.edges)
         self.is_dense = degeneracy >= super_points.n_clusters or n_links > _DENSE * size
+        nothing = np.empty(0, dtype=np.int64)
         self.guide = Guide(
-            np.empty(0, dtype=np.int64) if colouring is None else np.ascontiguousarray(colouring, dtype=np.int64),
-            sweeps=max(1, min(_SWEEPS, _MOST_PROPOSALS // size)),
-            n_fresh=settings.population,
+            nothing if self.is_dense else order,
+            nothing if colouring is None else np.ascontiguousarray(colouring, dtype=np.int64),
+            n_fresh=max(2, min(settings.population, settings.max_visits // (_VISITS_BEFORE_MIXING * size))),
         )
         self.population = make_population(self.space, 2 * settings.population)
         self.clusters = make_clusters(self.space)
         self.work = make_workspace(self.space)
+        self.path = make_path(self.space)
         self.visits = 0
-        self.budget = settings.n_searches * (_DENSE_SEARCHES if self.is_dense else 1)
+        self.budget = settings.n_searches
         self.known_cost = np.inf
         width = 1 if self.space.by_gram else max(1, self.space.rows.shape[1])
         self.visits_per_call = max(1, _EVALUATIONS_PER_CALL // (super_points.n_clusters * width))
@@ -147,8 +149,8 @@ class _Search:
         if count_violations(self.clusters) == 0 or mend(
             self.space, self.clusters, self.work, _MENDING_PRICE / size, MENDING_STEPS, self.random
         ):
-            begin_descent(self.work, self.random)
-            self.population.busy[0] = 1
+            begin_trees(self.space, self.clusters, self.path, QUICK)
+            self.population.busy[0] = GROWS_TREES
 
     def is_over(self) -> bool:
         """Whether the budget is used up."""
@@ -156,11 +158,18 @@ class _Search:
 
     def advance(self) -> bool:
         """Search on for some milliseconds; say whether a better clustering was found."""
-        common = (self.population, self.room, self.clusters, self.work, self.random, self.budget, self.visits_per_call)
-        if self.is_dense:
-            self.visits += evolve_dense(self.space, self.guide, *common)
-        else:
-            self.visits += evolve(self.space, self.order, self.settings.population, *common)
+        self.visits += evolve(
+            self.space,
+            self.guide,
+            self.population,
+            self.room,
+            self.clusters,
+            self.work,
+            self.path,
+            self.random,
+            self.budget,
+            self.visits_per_call,
+        )
         improved = self.best_cost() < self.known_cost * (1.0 - 1e-9)
         if improved:
             self.known_cost = self.best_cost()
@@ -172,7 +181,7 @@ class _Search:
 
     def end_descent(self) -> None:
         """Count an unfinished descent's clustering as found: it keeps every constraint at any time."""
-        if self.population.busy[0]:
+        if self.population.busy[0] != IDLE:
             add_member(self.space, self.population, self.clusters)
 
     def best_cost(self) -> float:

@@ -18,6 +18,8 @@ from certimeans.heuristics.state import Space
 from certimeans.presolve.graph import Graph
 from certimeans.randomness import RandomState, random_below, random_index
 
+_DRAWS = 3  # for each centre
+
 
 class Room(NamedTuple):
     """Memory in which starts are made, so that compiled code need not allocate any.
@@ -28,13 +30,14 @@ class Room(NamedTuple):
         Cost of each super-point (column) at each centre (row).
     labels
         The start.
-    share, tally, partner, common
-        Numbers for each super-point, for each cluster (twice), and for each pair of clusters.
+    share, trial, tally, partner, common
+        Numbers for each super-point (twice), for each cluster (twice), and for each pair of clusters.
     """
 
     costs: FloatArray
     labels: IntArray
     share: FloatArray
+    trial: FloatArray
     tally: IntArray
     partner: IntArray
     common: FloatArray
@@ -46,6 +49,7 @@ def make_room(space: Space) -> Room:
     return Room(
         np.zeros((k, size)),
         np.zeros(size, dtype=np.int64),
+        np.zeros(size),
         np.zeros(size),
         np.zeros(k, dtype=np.int64),
         np.zeros(k, dtype=np.int64),
@@ -118,12 +122,25 @@ def costs_of_point(space: Space, i: int, costs: FloatArray) -> None:
 
 @compiled_without_allocation
 def seed_centres(space: Space, room: Room, random: RandomState) -> None:
-    """Draw k centres as k-means++ does (Arthur and Vassilvitskii, 2007), and fill in their costs."""
-    costs, nearest = room.costs, room.share
+    """Draw k centres as k-means++ does (Arthur and Vassilvitskii, 2007), and fill in their costs.
+
+    Each is the best of a few draws, in the sense that super-points are nearest to their centres then.
+    """
+    costs, nearest, trial = room.costs, room.share, room.trial
+    k = space.n_clusters
     for i in range(len(nearest)):
         nearest[i] = space.weights[i]
-    for c in range(space.n_clusters):
-        costs_of_point(space, random_index(random, nearest), costs[c])
+    for c in range(k):
+        least = np.inf
+        for _ in range(_DRAWS if c > 0 else 1):
+            costs_of_point(space, random_index(random, nearest), trial)
+            total = 0.0
+            for i in range(len(nearest)):
+                total += trial[i] if c == 0 else min(nearest[i], trial[i])
+            if total < least:
+                least = total
+                for i in range(len(nearest)):
+                    costs[c, i] = trial[i]
         for i in range(len(nearest)):
             nearest[i] = max(0.0, costs[c, i] if c == 0 else min(nearest[i], costs[c, i]))
 

@@ -22,6 +22,15 @@ from certimeans.presolve.contract import SuperPoints
 _LARGEST_GRAM = 2_500  # super-points: 50 MB
 _LARGEST_CHEAP_DIMENSION = 8  # up to here coordinates are as fast as one look-up
 
+# Below these gains a difference may be rounding: relative to the cost that the moved point has in its cluster, and
+# absolute, in units of the total scatter (inner products of the Gram matrix lose the digits of nearby points).
+_RELATIVE_TOLERANCE = 1e-9
+_ABSOLUTE_TOLERANCE = 1e-18
+_GRAM_TOLERANCE = 1e-13
+
+# Every move lowers the cost, so a descent ends; this guards against rounding that would feign gains for ever.
+MOST_MOVES_PER_POINT = 200
+
 
 class Space(NamedTuple):
     """The problem, as compiled code reads it; nothing in it changes.
@@ -206,3 +215,10 @@ def insertion_cost(space: Space, clusters: Clusters, i: int, b: int) -> float:
     """Increase of cost when i enters cluster b."""
     w = space.weights[i]
     return float(w * clusters.weight[b] / (clusters.weight[b] + w) * distance_to_centre(space, clusters, i, b))
+
+
+@compiled_without_allocation
+def least_gain(space: Space, leaving: float) -> float:
+    """Return the gain from which a move is no rounding error; ``leaving`` is the gain of its first super-point."""
+    floor = _GRAM_TOLERANCE if space.by_gram else _ABSOLUTE_TOLERANCE
+    return float(floor + _RELATIVE_TOLERANCE * max(leaving, 0.0))

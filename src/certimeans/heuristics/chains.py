@@ -1,57 +1,31 @@
-"""Moves that keep every cannot-link, with their exact change of cost.
+"""Kempe chains: all that cannot-links connect to a super-point inside two clusters changes sides.
 
-For a super-point i of cluster a and another cluster b:
-
-- *single*: i moves to b, where nothing conflicts with it;
-- *Kempe chain*: all that is linked to i by cannot-links inside a and b changes sides, a to b and b to a;
-- *ejection*: i moves to b and its only conflict there, j, moves on to a third cluster that accepts it.
-
-No move empties a cluster.
+Where a super-point i of cluster a conflicts with members of b, those move to a when i moves to b, and so on: the swap
+keeps every cannot-link, and its change of cost is exact. No swap empties a cluster.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from certimeans._compiled import compiled_without_allocation, inlined
 from certimeans._typing import FloatArray, IntArray
-from certimeans.heuristics.state import (
-    Clusters,
-    Space,
-    distance_between,
-    distance_to_centre,
-    insertion_cost,
-    move_point,
-    removal_gain,
-)
-from certimeans.randomness import RandomState, random_below
-
-NONE, SINGLE, KEMPE, EJECTION = 0, 1, 2, 3
-
-Move: TypeAlias = tuple[float, int, int, int, int]
-"""Gain (decrease of cost), kind, target cluster, ejected super-point and its new cluster (-1 without ejection)."""
-
-# Below these gains a difference may be rounding: relative to the cost that the moved point has in its cluster, and
-# absolute, in units of the total scatter (inner products of the Gram matrix lose the digits of nearby points).
-_RELATIVE_TOLERANCE = 1e-9
-_ABSOLUTE_TOLERANCE = 1e-18
-_GRAM_TOLERANCE = 1e-13
+from certimeans.heuristics.state import MOST_MOVES_PER_POINT, Clusters, Space, least_gain, move_point, removal_gain
+from certimeans.randomness import RandomState, random_below, shuffle
 
 
 class Workspace(NamedTuple):
     """Memory of a local search: what was looked at since what changed, and room for a chain.
 
-    Time is the number of moves made. A super-point need not look again at clusters that did not change since its
-    last visit, and a chain that was evaluated from one of its members need not be from another.
+    Time is the number of swaps made. A chain need not be evaluated again before one of its clusters changes, nor from
+    another of its members.
 
     Attributes
     ----------
     changed
         When each cluster changed last.
-    visited
-        When each super-point was visited last.
     chain_seen
         When the chain of a super-point (row) with a cluster (column) was evaluated last.
     chain, mark, stamp
@@ -61,15 +35,12 @@ class Workspace(NamedTuple):
     order
         The random cyclic order of the visits.
     progress
-        The position of the next visit, visits since the last move, moves made.
+        The position of the next visit, visits since the last swap, swaps made.
     forbidden_until
         Step until which a super-point (row) must not return to a cluster (column); used by :mod:`.penalty`.
-    best_labels
-        The best clustering met on a walk; used by :mod:`.penalty`.
     """
 
     changed: IntArray
-    visited: IntArray
     chain_seen: IntArray
     chain: IntArray
     mark: IntArray
@@ -78,7 +49,6 @@ class Workspace(NamedTuple):
     order: IntArray
     progress: IntArray
     forbidden_until: IntArray
-    best_labels: IntArray
 
 
 def make_workspace(space: Space) -> Workspace:
@@ -87,7 +57,6 @@ def make_workspace(space: Space) -> Workspace:
     k = space.n_clusters
     return Workspace(
         np.zeros(k, dtype=np.int64),
-        np.full(size, -1, dtype=np.int64),
         np.full((size, k), -1, dtype=np.int64),
         np.zeros(size, dtype=np.int64),
         np.zeros(size, dtype=np.int64),
@@ -96,114 +65,70 @@ def make_workspace(space: Space) -> Workspace:
         np.arange(size, dtype=np.int64),
         np.zeros(3, dtype=np.int64),
         np.zeros((size, k), dtype=np.int64),
-        np.zeros(size, dtype=np.int64),
     )
 
 
-@inlined
-def best_move(space: Space, clusters: Clusters, work: Workspace, i: int, now: int) -> Move:
-    """Find the most improving move of super-point i among those that changed since its last visit."""
-    a = clusters.labels[i]
-    since = work.visited[i]
-    work.visited[i] = now
-    own_is_new = work.changed[a] > since
-    leaving = removal_gain(space, clusters, i) if clusters.members[a] > 1 else -np.inf
-    floor = _GRAM_TOLERANCE if space.by_gram else _ABSOLUTE_TOLERANCE
-    best_gain = floor + _RELATIVE_TOLERANCE * max(leaving, 0.0)
-    target = -1
-    for b in range(space.n_clusters):
-        if (own_is_new or work.changed[b] > since) and b != a and clusters.conflicts[i, b] == 0:
-            gain = leaving - insertion_cost(space, clusters, i, b)
-            if gain > best_gain:
-                best_gain, target = gain, b
-    best = (best_gain, SINGLE if target >= 0 else NONE, target, -1, -1)
-    if space.start[i] == space.start[i + 1]:
-        return best
-    return _best_conflicting_move(space, clusters, work, i, leaving, since, now, best)
-
-
-@inlined
-def _best_conflicting_move(
-    space: Space, clusters: Clusters, work: Workspace, i: int, leaving: float, since: int, now: int, best: Move
-) -> Move:
-    """Improve on ``best`` by Kempe chains and ejections, for each cluster that holds a conflict of i."""
-    a = clusters.labels[i]
-    for b in range(space.n_clusters):
-        if b == a or clusters.conflicts[i, b] == 0:
-            continue
-        last_change = max(work.changed[a], work.changed[b])
-        if work.chain_seen[i, b] < last_change:
-            gain = chain_gain(space, clusters, work, i, b, now)
-            if gain > best[0]:
-                best = (gain, KEMPE, b, -1, -1)
-        if clusters.conflicts[i, b] == 1 and leaving > -np.inf and space.n_clusters > 2:
-            best = _best_ejection(space, clusters, work, i, b, leaving, since, best)
-    return best
+@compiled_without_allocation
+def begin_chains(work: Workspace, random: RandomState) -> None:
+    """Forget what was known of an earlier clustering and draw an order."""
+    work.changed[:] = 0
+    work.chain_seen[:] = -1
+    work.progress[:] = 0
+    shuffle(random, work.order)
 
 
 @compiled_without_allocation
-def apply_move(space: Space, clusters: Clusters, work: Workspace, i: int, move: Move, now: int) -> None:
-    """Carry out a move of super-point i and note which clusters changed."""
-    _, kind, b, j, third = move
+def swap_chains(space: Space, clusters: Clusters, work: Workspace, max_visits: int) -> int:
+    """Swap the best improving chain of one super-point after the other until none has any.
+
+    Returns
+    -------
+    int
+        The number of visits; less than ``max_visits`` if and only if no chain gains any more. ``work.progress`` says
+        how many swaps there were since :func:`begin_chains`.
+    """
+    size = len(space.weights)
+    most_swaps = MOST_MOVES_PER_POINT * (size + 10)
+    position, idle, swaps = work.progress[0], work.progress[1], work.progress[2]
+    visits = 0
+    while visits < max_visits and idle < size and swaps < most_swaps:
+        i = work.order[position]
+        position = position + 1 if position + 1 < size else 0
+        visits += 1
+        idle += 1
+        b = _best_chain(space, clusters, work, i, swaps) if space.start[i] < space.start[i + 1] else -1
+        if b >= 0:
+            swaps += 1
+            idle = 0
+            swap_chain(space, clusters, work, i, b, swaps)
+    work.progress[0], work.progress[1], work.progress[2] = position, idle, swaps
+    return visits
+
+
+@inlined
+def _best_chain(space: Space, clusters: Clusters, work: Workspace, i: int, now: int) -> int:
+    """Find the cluster with which the chain of super-point i gains most; -1 if none gains."""
     a = clusters.labels[i]
-    if kind == KEMPE:
-        length = _collect_chain(space, clusters, work, i, b)
-        for position in range(length):
-            v = work.chain[position]
-            move_point(space, clusters, v, b if clusters.labels[v] == a else a)
-    else:
-        if kind == EJECTION:
-            move_point(space, clusters, j, third)
-            work.changed[third] = now
-        move_point(space, clusters, i, b)
+    leaving = removal_gain(space, clusters, i) if clusters.members[a] > 1 else 0.0
+    best, target = least_gain(space, leaving), -1
+    for b in range(space.n_clusters):
+        if b != a and clusters.conflicts[i, b] > 0 and work.chain_seen[i, b] < max(work.changed[a], work.changed[b]):
+            gain = chain_gain(space, clusters, work, i, b, now)
+            if gain > best:
+                best, target = gain, b
+    return target
+
+
+@compiled_without_allocation
+def swap_chain(space: Space, clusters: Clusters, work: Workspace, i: int, b: int, now: int) -> None:
+    """Let the chain of super-point i with cluster b change sides, and note that both clusters changed."""
+    a = clusters.labels[i]
+    length = _collect_chain(space, clusters, work, i, b)
+    for position in range(length):
+        v = work.chain[position]
+        move_point(space, clusters, v, b if clusters.labels[v] == a else a)
     work.changed[a] = now
     work.changed[b] = now
-
-
-@inlined
-def _best_ejection(
-    space: Space, clusters: Clusters, work: Workspace, i: int, b: int, leaving: float, since: int, best: Move
-) -> Move:
-    """Improve on ``best`` by moving i to b and its only conflict there to a third cluster."""
-    a = clusters.labels[i]
-    j = -1
-    for position in range(space.start[i], space.start[i + 1]):
-        if clusters.labels[space.neighbours[position]] == b:
-            j = space.neighbours[position]
-            break
-    fresh = work.changed[a] > since or work.changed[b] > since
-    exchange = np.nan
-    for third in range(space.n_clusters):
-        if third in (a, b) or clusters.conflicts[j, third] > 0 or not (fresh or work.changed[third] > since):
-            continue
-        if np.isnan(exchange):
-            exchange = leaving + _replacement_gain(space, clusters, i, j)
-        gain = exchange - insertion_cost(space, clusters, j, third)
-        if gain > best[0]:
-            best = (gain, EJECTION, b, j, third)
-    return best
-
-
-@inlined
-def _replacement_gain(space: Space, clusters: Clusters, i: int, j: int) -> float:
-    """Decrease of the cost of j's cluster b when i takes the place of j.
-
-    Without j, the centre of b is alpha * centre + (1 - alpha) * m_j with alpha = W_b / (W_b - w_j); the squared
-    distance of i to it follows from the three distances between i, j and the centre.
-    """
-    b = clusters.labels[j]
-    if clusters.members[b] == 1:
-        return 0.0
-    rest = clusters.weight[b] - space.weights[j]
-    if rest <= 0.0:
-        return -np.inf
-    alpha = clusters.weight[b] / rest
-    to_j = distance_between(space, i, j)
-    from_i = distance_to_centre(space, clusters, i, b)
-    from_j = distance_to_centre(space, clusters, j, b)
-    to_rest = alpha * from_i + (1.0 - alpha) * (to_j - alpha * from_j)
-    w = space.weights[i]
-    return float(space.weights[j] * alpha * from_j - w * rest / (rest + w) * to_rest)
 
 
 @inlined
@@ -301,10 +226,10 @@ def _chain_gain_by_coordinates(
 
 @compiled_without_allocation
 def swap_random_chains(space: Space, clusters: Clusters, work: Workspace, count: int, random: RandomState) -> None:
-    """Swap Kempe chains of random super-points with random clusters: another clustering, as feasible as before."""
+    """Swap chains of random super-points with random clusters: another clustering, as feasible as before."""
     size, k = clusters.conflicts.shape
     for _ in range(count):
         i = random_below(random, size)
         b = random_below(random, k)
         if b != clusters.labels[i] and chain_gain(space, clusters, work, i, b, 0) > -np.inf:
-            apply_move(space, clusters, work, i, (0.0, KEMPE, b, -1, -1), 0)
+            swap_chain(space, clusters, work, i, b, 0)

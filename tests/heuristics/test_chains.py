@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from certimeans._typing import IntArray
-from certimeans.heuristics.moves import EJECTION, KEMPE, NONE, SINGLE, apply_move, best_move, make_workspace
+from certimeans.heuristics.chains import begin_chains, chain_gain, make_workspace, swap_chain, swap_chains
 from certimeans.heuristics.starts import fill_empty_clusters
 from certimeans.heuristics.state import count_violations, make_clusters, make_space, scatter, set_labels
 from certimeans.presolve.colouring import find_colouring
@@ -39,43 +39,62 @@ def cost_from_scratch(super_points: SuperPoints, labels: IntArray) -> float:
 
 
 @pytest.mark.parametrize("by_gram", [True, False])
-def test_every_accepted_move_keeps_the_constraints_and_gains_what_it_promised(by_gram: bool) -> None:
-    """Checked from scratch after each of thousands of moves; every kind of move occurs."""
-    kinds: dict[int, int] = {}
+def test_every_swap_keeps_the_constraints_and_gains_what_it_promised(by_gram: bool) -> None:
+    """Checked from scratch after each of thousands of swaps, whether they gain or lose."""
+    n_swaps = 0
     for seed in range(40):
         super_points, colouring = random_super_points(seed, n_edges=20 + 2 * seed)
         space = make_space(super_points, by_gram=by_gram)
         clusters, work = make_clusters(space), make_workspace(space)
         fill_empty_clusters(colouring, np.zeros(space.n_clusters, dtype=np.int64), random_state(seed))
         set_labels(space, clusters, colouring)
-        cost, now, idle = cost_from_scratch(super_points, clusters.labels), 0, 0
-        while idle < super_points.size:
-            idle += 1
-            i = (now + idle) % super_points.size
-            move = best_move(space, clusters, work, i, now)
-            if move[1] == NONE:
+        cost = cost_from_scratch(super_points, clusters.labels)
+        random = np.random.default_rng(seed)
+        for now in range(1, 60):
+            i, b = int(random.integers(super_points.size)), int(random.integers(space.n_clusters))
+            if b == clusters.labels[i]:
                 continue
-            now, idle = now + 1, 0
-            apply_move(space, clusters, work, i, move, now)
-            kinds[move[1]] = kinds.get(move[1], 0) + 1
+            gain = chain_gain(space, clusters, work, i, b, now)
+            if gain == -np.inf:
+                continue
+            swap_chain(space, clusters, work, i, b, now)
             new_cost = cost_from_scratch(super_points, clusters.labels)
-            assert cost - new_cost == pytest.approx(move[0], abs=1e-9)
+            assert cost - new_cost == pytest.approx(gain, abs=1e-9)
             assert scatter(space, clusters) == pytest.approx(new_cost, abs=1e-9)
             assert count_violations(clusters) == 0
             assert (np.bincount(clusters.labels, minlength=space.n_clusters) > 0).all()
             cost = new_cost
-    assert set(kinds) == {SINGLE, KEMPE, EJECTION}
+            n_swaps += 1
+    assert n_swaps > 1000
 
 
-def test_a_kempe_chain_finds_what_no_single_move_can() -> None:
-    """Two cannot-linked pairs on the wrong sides: each point blocks its partner, the chain swaps them."""
+def test_chains_swap_until_none_gains_however_often_they_pause() -> None:
+    """In pieces of seven visits the result is that of one piece, and no chain gains then."""
+    super_points, colouring = random_super_points(3, size=60, n_edges=120)
+    space = make_space(super_points)
+    found = []
+    for piece in (7, 10**9):
+        clusters, work = make_clusters(space), make_workspace(space)
+        set_labels(space, clusters, colouring)
+        begin_chains(work, random_state(5))
+        while swap_chains(space, clusters, work, piece) >= piece:
+            pass
+        assert work.progress[2] > 0
+        found.append(clusters.labels.tolist())
+    assert found[0] == found[1]
+    for i in range(super_points.size):
+        for b in range(space.n_clusters):
+            if b != clusters.labels[i] and clusters.conflicts[i, b] > 0:
+                assert chain_gain(space, clusters, work, i, b, 0) <= 1e-9
+
+
+def test_a_chain_swaps_a_pair_on_the_wrong_sides() -> None:
+    """Each point of a cannot-linked pair blocks the other; the chain swaps them."""
     vectors = np.array([[0.0], [10.0], [0.1], [10.1], [0.2], [10.2]])
-    edges = np.array([[0, 1]])
-    super_points = SuperPoints(np.ones(6), vectors, Graph(6, edges), 2, np.arange(6))
+    super_points = SuperPoints(np.ones(6), vectors, Graph(6, np.array([[0, 1]])), 2, np.arange(6))
     space = make_space(super_points)
     clusters, work = make_clusters(space), make_workspace(space)
     set_labels(space, clusters, np.array([1, 0, 0, 1, 0, 1]))
-    gain, kind, target, _, _ = best_move(space, clusters, work, 0, 0)
-    assert (kind, target) == (KEMPE, 0)
-    apply_move(space, clusters, work, 0, (gain, kind, target, -1, -1), 1)
+    begin_chains(work, random_state(0))
+    swap_chains(space, clusters, work, 10**9)
     assert clusters.labels.tolist() == [0, 1, 0, 1, 0, 1]

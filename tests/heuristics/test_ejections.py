@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from certimeans.heuristics.ejections import QUICK, THOROUGH, begin_trees, grow_trees, make_path
+from certimeans.heuristics.starts import fill_empty_clusters
+from certimeans.heuristics.state import (
+    count_violations,
+    insertion_cost,
+    make_clusters,
+    make_space,
+    removal_gain,
+    scatter,
+    set_labels,
+)
+from certimeans.presolve.contract import SuperPoints
+from certimeans.presolve.graph import Graph
+from certimeans.randomness import random_state
+from tests.heuristics.test_chains import cost_from_scratch, random_super_points
+
+
+@pytest.mark.parametrize("by_gram", [True, False])
+@pytest.mark.parametrize("max_tries", [1, QUICK, THOROUGH])
+def test_every_improvement_keeps_the_constraints_and_gains(by_gram: bool, max_tries: int) -> None:
+    """Checked from scratch visit by visit: what was tried in vain is undone, and what is kept lowers the cost."""
+    n_improvements = n_undone = 0
+    for seed in range(20):
+        super_points, colouring = random_super_points(seed, n_edges=20 + 4 * seed)
+        space = make_space(super_points, by_gram=by_gram)
+        clusters, path = make_clusters(space), make_path(space)
+        fill_empty_clusters(colouring, np.zeros(space.n_clusters, dtype=np.int64), random_state(seed))
+        set_labels(space, clusters, colouring)
+        begin_trees(space, clusters, path, max_tries)
+        order = np.arange(super_points.size)
+        cost, labels, improvements = cost_from_scratch(super_points, colouring), colouring.copy(), 0
+        while grow_trees(space, clusters, order, path, 1) >= 1:
+            new_cost = cost_from_scratch(super_points, clusters.labels)
+            if path.progress[2] > improvements:
+                assert new_cost < cost
+            else:
+                assert (clusters.labels == labels).all()
+            assert scatter(space, clusters) == pytest.approx(new_cost, abs=1e-9)
+            assert count_violations(clusters) == 0
+            assert (np.bincount(clusters.labels, minlength=space.n_clusters) > 0).all()
+            assert not path.is_moved.any()
+            cost, labels, improvements = new_cost, clusters.labels.copy(), path.progress[2]
+        n_improvements += improvements
+        n_undone += path.progress[3]
+        for i in np.flatnonzero(clusters.members[clusters.labels] > 1).tolist():
+            for b in np.flatnonzero(clusters.conflicts[i] == 0).tolist():
+                if b != clusters.labels[i]:  # no single move is left
+                    assert removal_gain(space, clusters, i) <= insertion_cost(space, clusters, i, b) + 1e-9
+    assert n_improvements > 100
+    assert n_undone > 100 or max_tries == 1
+
+
+def test_a_tree_rehouses_all_that_it_drives_out() -> None:
+    """Point 0 waits at the right, but belongs to the left, where points 1 and 2, half-way to the middle, bar it.
+
+    It enters and both leave: the first move gains much, the others together lose less.
+    """
+    vectors = np.array([[0.0], [4.9], [4.9], [0.0], [0.1], [0.2], [10.0], [10.1], [10.2], [20.0], [20.1], [20.2]])
+    edges = np.array([[0, 1], [0, 2]])
+    super_points = SuperPoints(np.ones(12), vectors, Graph(12, edges), 3, np.arange(12))
+    space = make_space(super_points)
+    clusters, path = make_clusters(space), make_path(space)
+    set_labels(space, clusters, np.array([2, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2]))
+    begin_trees(space, clusters, path, QUICK)
+    grow_trees(space, clusters, np.arange(12), path, 10**9)
+    assert clusters.labels.tolist() == [0, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert path.progress[2] == 1
+
+
+def test_a_pair_that_cannot_gain_stays() -> None:
+    """A wish is given up when what it drives out would lose more."""
+    vectors = np.array([[5.2], [0.0], [0.1], [10.0], [10.1]])
+    super_points = SuperPoints(np.ones(5), vectors, Graph(5, np.array([[0, 3], [0, 4]])), 2, np.arange(5))
+    space = make_space(super_points)
+    clusters, path = make_clusters(space), make_path(space)
+    labels = np.array([0, 0, 0, 1, 1])
+    set_labels(space, clusters, labels)
+    begin_trees(space, clusters, path, THOROUGH)
+    grow_trees(space, clusters, np.arange(5), path, 10**9)
+    assert (clusters.labels == labels).all()
