@@ -36,7 +36,7 @@ class Path(NamedTuple):
     point, source
         What was moved, and from which cluster.
     gain
-        Decrease of the cost by all moves before it.
+        Decrease of the cost by all moves before it; in row 0, what the last improvement gained.
     owed
         What those that conflict with moved ones will lose at least when they leave, before the move.
     tried
@@ -153,6 +153,7 @@ def _move_freely(space: Space, clusters: Clusters, path: Path, i: int) -> None:
                 most, target = gain, b
     if target >= 0:
         move_point(space, clusters, i, target)
+        path.gain[0] = most
         path.progress[2] += 1
         path.changed[a] = path.progress[2]
         path.changed[target] = path.progress[2]
@@ -226,6 +227,7 @@ def _grow_tree(space: Space, clusters: Clusters, path: Path, root: int, target: 
 def _keep(clusters: Clusters, path: Path, depth: int) -> None:
     """Keep the moves of the path and note which clusters changed."""
     path.progress[2] += 1
+    path.gain[0] = path.gain[depth]
     for step in range(depth):
         path.is_moved[path.point[step]] = 0
         path.changed[path.source[step]] = path.progress[2]
