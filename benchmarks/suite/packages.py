@@ -261,7 +261,8 @@ def main() -> None:
     body = (
         f"{len(linked)} instances; *failed*: no clustering into k clusters; *feasible*: a clustering that keeps every "
         f"constraint; *optimum found*: by the best of the starts, to 1e-4; *excess*: of the best feasible clustering "
-        f"over the optimum.\n\n{markdown_table(HEADER, lines)}"
+        f"over the optimum. Methods with fewer instances were stopped after {options.package_limit:g} s."
+        f"\n\n{markdown_table(HEADER, lines)}"
     )
     body += "\n\nWhy runs failed:\n\n" + "\n".join(notes) if notes else ""
     write_result("packages", "Packages from the Python package index", body)
