@@ -28,6 +28,8 @@ _DENSE = 1.5  # cannot-links for each super-point
 _VISITS_BEFORE_MIXING = 100  # of each super-point: where descents are long, few start from fresh centres
 _PATIENCE = 3  # on dense graphs the search goes on until it is so many times as long as at its last improvement
 _MOST_DENSE_SEARCHES = 4  # times n_searches
+_ISLANDS = 3  # populations there, one after the other: each may settle on another clustering, the best one counts
+_BETTER = 1.0 - 1e-9  # times the known cost
 _MENDING_PRICE = 0.05  # in units of the mean scatter of a super-point
 
 
@@ -40,7 +42,7 @@ class SearchSettings:
     n_searches
         Number of descents to a local optimum. On a dense cannot-link graph, where seeds would differ otherwise, more
         are made while improvements keep coming: three times as many as at the last one, at most four times
-        ``n_searches``.
+        ``n_searches``; and all that three times.
     population
         Number of local optima that survive a selection; twice as many live before it.
     max_visits
@@ -93,14 +95,26 @@ def search_clustering(
     deadline = deadline or Deadline()
     if super_points.size < super_points.n_clusters:
         return None
-    search = _Search(super_points, colouring, settings, seed)
-    if start is not None:
-        search.begin_with(start)
-    while not (search.is_over() or deadline.passed()):
-        if search.advance() and on_improvement is not None:
-            on_improvement(search.best_labels())
-    search.end_descent()
-    return search.best_labels() if np.isfinite(search.best_cost()) else search.fill(colouring)
+    best: IntArray | None = None
+    known_cost, visits = np.inf, 0
+    for island in range(_ISLANDS):
+        search = _Search(super_points, colouring, settings, [*np.atleast_1d(seed), island] if island else seed)
+        search.visits = visits
+        if start is not None and island == 0:
+            search.begin_with(start)
+        while not (search.is_over() or deadline.passed()):
+            search.advance()
+            if search.best_cost() < known_cost * _BETTER:
+                best, known_cost = search.best_labels(), search.best_cost()
+                if on_improvement is not None:
+                    on_improvement(best)
+        search.end_descent()
+        if search.best_cost() < known_cost:
+            best, known_cost = search.best_labels(), search.best_cost()
+        visits = search.visits
+        if not search.is_dense or deadline.passed():
+            break
+    return search.fill(colouring) if best is None else best
 
 
 class _Search:
@@ -156,8 +170,8 @@ class _Search:
         """Whether the budget is used up."""
         return bool(self.population.born[0] >= self.budget or self.visits >= self.settings.max_visits)
 
-    def advance(self) -> bool:
-        """Search on for some milliseconds; say whether a better clustering was found."""
+    def advance(self) -> None:
+        """Search on for some milliseconds."""
         self.visits += evolve(
             self.space,
             self.guide,
@@ -170,14 +184,10 @@ class _Search:
             self.budget,
             self.visits_per_call,
         )
-        improved = self.best_cost() < self.known_cost * (1.0 - 1e-9)
-        if improved:
+        if self.is_dense and self.best_cost() < self.known_cost * _BETTER:
             self.known_cost = self.best_cost()
-        if improved and self.is_dense:
-            most = _MOST_DENSE_SEARCHES * self.settings.n_searches
-            wanted = min(_PATIENCE * int(self.population.born[0]), most)
-            self.budget = max(self.budget, wanted)
-        return improved
+            wanted = _PATIENCE * int(self.population.born[0])
+            self.budget = max(self.budget, min(wanted, _MOST_DENSE_SEARCHES * self.settings.n_searches))
 
     def end_descent(self) -> None:
         """Count an unfinished descent's clustering as found: it keeps every constraint at any time."""
