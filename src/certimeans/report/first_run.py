@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FIRST_RUN_NOTE = "compiling for this machine, about half a minute; only the first run does this"
+FIRST_RUN_NOTE = "compiling for this machine, up to a minute; only the first run does this"
 
 
 def is_first_run() -> bool:
