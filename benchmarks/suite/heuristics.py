@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,10 +25,11 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from benchmarks.record import RESULTS, markdown_table, write_result
-from benchmarks.suite.instances import Case, load_cases
+from benchmarks.suite.instances import Case, checked_clustering, load_cases
 from certimeans._typing import IntArray
 from certimeans.baselines import blpkm, cop_kmeans, post_processing
 from certimeans.bench.plots import STYLE
+from certimeans.bench.rows import ResultsFile
 from certimeans.bench.runner import warm_up
 from certimeans.heuristics.rounding import round_relaxation
 from certimeans.heuristics.search import search_clustering
@@ -43,7 +44,8 @@ Baseline: TypeAlias = Callable[[Instance, int], Clustering | None]
 
 KEMPE, IPC = "Kempe search", "IPC-k-means"
 BASELINES: dict[str, Baseline] = {"BLPKM++": blpkm, "PP": post_processing, "COP-k-means": cop_kmeans}
-METHODS = (KEMPE, IPC, *BASELINES)
+OF_THE_PAPER = (IPC, *BASELINES)
+METHODS = (KEMPE, *OF_THE_PAPER)
 COLOURS = dict(zip(METHODS, ("#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00"), strict=True))
 GAP = 1e-4  # at which the root node is closed
 SAME = 1e-6  # relative difference of costs that are taken for equal
@@ -66,14 +68,9 @@ class Row:
     optimum: float
     answers: dict[str, Answer]
 
-    def is_best(self, method: str) -> bool:
-        """Whether no method found a cheaper clustering."""
-        return self.answers[method].cost <= min(answer.cost for answer in self.answers.values()) * (1 + SAME)
-
-    def is_best_of_paper(self, method: str) -> bool:
-        """Whether none of the paper's methods found a cheaper clustering."""
-        others = [answer.cost for name, answer in self.answers.items() if name != KEMPE]
-        return self.answers[method].cost <= min(others) * (1 + SAME)
+    def is_best(self, method: str, among: Sequence[str] = METHODS) -> bool:
+        """Whether none of some methods found a cheaper clustering."""
+        return self.answers[method].cost <= min(self.answers[name].cost for name in among) * (1 + SAME)
 
     def excess(self, method: str) -> float:
         """Return the relative excess over the optimum; infinite after a failure."""
@@ -82,12 +79,7 @@ class Row:
 
 def proven_optima() -> dict[str, float]:
     """Read the values that ``certimeans bench`` proved."""
-    with (RESULTS / "paper.csv").open(newline="") as file:
-        return {
-            f"{row['dataset']} {row['ml']} {row['cl']} {row['seed']}": float(row["objective"])
-            for row in csv.DictReader(file)
-            if row["status"] == "optimal"
-        }
+    return {row.name: row.objective for row in ResultsFile(RESULTS / "paper.csv").read() if row.is_solved}
 
 
 def measure(case: Case, optimum: float, n_starts: int) -> Row:
@@ -128,12 +120,7 @@ def _round_root(instance: Instance, optimum: float) -> Clustering | None:
 
 
 def _checked(instance: Instance, groups: SuperPoints, labels: IntArray | None) -> Clustering | None:
-    if labels is None:
-        return None
-    found = Clustering.from_labels(instance, groups.expand_labels(labels))
-    if not found.satisfies(instance):
-        raise AssertionError(found.violations(instance))
-    return found
+    return None if labels is None else checked_clustering(instance, groups, labels)
 
 
 def report(rows: list[Row], n_starts: int) -> str:
@@ -149,7 +136,7 @@ def report(rows: list[Row], n_starts: int) -> str:
         for name, group in groups
     ]
     best_of_paper = ", ".join(
-        f"{method} on {_percent([row.is_best_of_paper(method) for row in rows])}" for method in METHODS[1:]
+        f"{method} on {_percent([row.is_best(method, OF_THE_PAPER) for row in rows])}" for method in OF_THE_PAPER
     )
     return f"""\
 {len(rows)} instances, {n_starts} k-means++ starts of BLPKM++, PP and COP-k-means, one run of {IPC} and of the {KEMPE}.

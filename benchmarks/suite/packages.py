@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.record import markdown_table, write_result
-from benchmarks.suite.instances import Case
+from benchmarks.suite.instances import Case, checked_clustering
 from certimeans.bench.runner import warm_up
 from certimeans.bench.suite import find_cases
 from certimeans.heuristics.search import search_clustering
@@ -103,7 +103,7 @@ def _solve(name: str, instance: Instance, time_limit: float) -> Solved:
     seconds = time.perf_counter() - began
     assert labels is not None  # noqa: S101  # these instances are feasible
     assert result.clustering is not None  # noqa: S101
-    found = Clustering.from_labels(instance, presolved.super_points.expand_labels(labels))
+    found = checked_clustering(instance, presolved.super_points, labels)
     sizes = result.clustering.sizes
     return Solved(
         name, instance, result.objective, result.seconds, found.cost, seconds, int(sizes.min()), int(sizes.max())

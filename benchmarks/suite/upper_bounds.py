@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.record import RESULTS, write_result
-from benchmarks.suite.instances import Case, is_comparable, load_cases
+from benchmarks.suite.instances import Case, checked_clustering, is_comparable, load_cases
 from certimeans._typing import IntArray
 from certimeans.heuristics.search import search_clustering
 from certimeans.presolve.reduce import presolve
@@ -76,9 +76,7 @@ def _search(problem: Case, seed: int) -> Run:
     seconds = time.perf_counter() - begin
     if labels is None:
         return Run(np.inf, seconds, None)
-    final = Clustering.from_labels(problem.instance, groups.expand_labels(labels))
-    if not final.satisfies(problem.instance):
-        raise AssertionError(f"{problem.name}: {final.violations(problem.instance)}")
+    final = checked_clustering(problem.instance, groups, labels)
     reached = [
         moment
         for moment, better in improvements

@@ -6,7 +6,15 @@ import pytest
 from certimeans._typing import IntArray
 from certimeans.heuristics.chains import begin_chains, chain_gain, make_workspace, swap_chain, swap_chains
 from certimeans.heuristics.starts import fill_empty_clusters
-from certimeans.heuristics.state import count_violations, make_clusters, make_space, scatter, set_labels
+from certimeans.heuristics.state import (
+    Clusters,
+    Space,
+    count_violations,
+    make_clusters,
+    make_space,
+    scatter,
+    set_labels,
+)
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.graph import Graph, unique_edges
@@ -27,6 +35,16 @@ def random_super_points(seed: int, size: int = 24, k: int = 4, n_edges: int = 30
     return SuperPoints(weights, vectors, graph, k, np.arange(size)), colouring
 
 
+def coloured_clusters(seed: int, n_edges: int, *, by_gram: bool) -> tuple[SuperPoints, Space, Clusters]:
+    """Draw super-points and start from a colouring of them."""
+    super_points, colouring = random_super_points(seed, n_edges=n_edges)
+    space = make_space(super_points, by_gram=by_gram)
+    clusters = make_clusters(space)
+    fill_empty_clusters(colouring, np.zeros(space.n_clusters, dtype=np.int64), random_state(seed))
+    set_labels(space, clusters, colouring)
+    return super_points, space, clusters
+
+
 def cost_from_scratch(super_points: SuperPoints, labels: IntArray) -> float:
     """Cost without the scatter inside super-points, by its definition."""
     total = 0.0
@@ -43,11 +61,8 @@ def test_every_swap_keeps_the_constraints_and_gains_what_it_promised(by_gram: bo
     """Checked from scratch after each of thousands of swaps, whether they gain or lose."""
     n_swaps = 0
     for seed in range(40):
-        super_points, colouring = random_super_points(seed, n_edges=20 + 2 * seed)
-        space = make_space(super_points, by_gram=by_gram)
-        clusters, work = make_clusters(space), make_workspace(space)
-        fill_empty_clusters(colouring, np.zeros(space.n_clusters, dtype=np.int64), random_state(seed))
-        set_labels(space, clusters, colouring)
+        super_points, space, clusters = coloured_clusters(seed, 20 + 2 * seed, by_gram=by_gram)
+        work = make_workspace(space)
         cost = cost_from_scratch(super_points, clusters.labels)
         random = np.random.default_rng(seed)
         for now in range(1, 60):

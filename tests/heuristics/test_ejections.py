@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from certimeans.heuristics.ejections import QUICK, THOROUGH, begin_trees, grow_trees, make_path
-from certimeans.heuristics.starts import fill_empty_clusters
 from certimeans.heuristics.state import (
     count_violations,
     insertion_cost,
@@ -16,8 +15,7 @@ from certimeans.heuristics.state import (
 )
 from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.graph import Graph
-from certimeans.randomness import random_state
-from tests.heuristics.test_chains import cost_from_scratch, random_super_points
+from tests.heuristics.test_chains import coloured_clusters, cost_from_scratch
 
 
 @pytest.mark.parametrize("by_gram", [True, False])
@@ -26,14 +24,12 @@ def test_every_improvement_keeps_the_constraints_and_gains_what_it_promised(by_g
     """Checked from scratch visit by visit: what was tried in vain is undone, and what is kept lowers the cost."""
     n_improvements = n_undone = 0
     for seed in range(20):
-        super_points, colouring = random_super_points(seed, n_edges=20 + 4 * seed)
-        space = make_space(super_points, by_gram=by_gram)
-        clusters, path = make_clusters(space), make_path(space)
-        fill_empty_clusters(colouring, np.zeros(space.n_clusters, dtype=np.int64), random_state(seed))
-        set_labels(space, clusters, colouring)
+        super_points, space, clusters = coloured_clusters(seed, 20 + 4 * seed, by_gram=by_gram)
+        path = make_path(space)
         begin_trees(space, clusters, path, max_tries)
         order = np.arange(super_points.size)
-        cost, labels, improvements = cost_from_scratch(super_points, colouring), colouring.copy(), 0
+        labels, improvements = clusters.labels.copy(), 0
+        cost = cost_from_scratch(super_points, labels)
         while grow_trees(space, clusters, order, path, 1) >= 1:
             new_cost = cost_from_scratch(super_points, clusters.labels)
             if path.progress[2] > improvements:

@@ -6,13 +6,12 @@ from certimeans._compiled import compiled_without_allocation
 from certimeans.heuristics.chains import Workspace, begin_chains, swap_chains
 from certimeans.heuristics.children import Guide, make_child
 from certimeans.heuristics.ejections import QUICK, THOROUGH, Path, begin_trees, grow_trees
-from certimeans.heuristics.population import Population, add_member, best_slot
+from certimeans.heuristics.population import BETTER, Population, add_member, best_slot
 from certimeans.heuristics.starts import Room
 from certimeans.heuristics.state import Clusters, Space, scatter
 from certimeans.randomness import RandomState, shuffle
 
 IDLE, GROWS_TREES, SWAPS_CHAINS = 0, 1, 2  # what a child does
-_BETTER = 1.0 - 1e-9  # times the cost of the best
 
 
 @compiled_without_allocation
@@ -66,7 +65,7 @@ def _goes_on(space: Space, population: Population, clusters: Clusters, work: Wor
     max_tries = path.max_tries[0]
     if work.progress[2] == 0:
         best = best_slot(population)
-        is_better = best >= 0 and scatter(space, clusters) < population.cost[best] * _BETTER
+        is_better = best >= 0 and scatter(space, clusters) < population.cost[best] * BETTER
         if max_tries == THOROUGH or not is_better:
             return False
         max_tries = THOROUGH

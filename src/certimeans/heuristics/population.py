@@ -12,6 +12,7 @@ from certimeans.heuristics.state import Clusters, Space, scatter
 from certimeans.randomness import RandomState, random_below
 
 _SAME_COST = 1e-9  # two local optima of this relative difference are taken for one
+BETTER = 1.0 - _SAME_COST  # times the best cost: what lies below is better
 
 
 class Population(NamedTuple):

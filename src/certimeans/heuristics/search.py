@@ -15,7 +15,7 @@ from certimeans.heuristics.children import MENDING_STEPS, Guide
 from certimeans.heuristics.ejections import QUICK, begin_trees, make_path
 from certimeans.heuristics.memetic import GROWS_TREES, IDLE, evolve
 from certimeans.heuristics.penalty import mend
-from certimeans.heuristics.population import add_member, best_slot, make_population
+from certimeans.heuristics.population import BETTER, add_member, best_slot, make_population
 from certimeans.heuristics.starts import fill_empty_clusters, make_room, smallest_last_order
 from certimeans.heuristics.state import count_violations, make_clusters, make_space, set_labels
 from certimeans.presolve.contract import SuperPoints
@@ -29,7 +29,6 @@ _VISITS_BEFORE_MIXING = 100  # of each super-point: where descents are long, few
 _PATIENCE = 3  # on dense graphs the search goes on until it is so many times as long as at its last improvement
 _MOST_DENSE_SEARCHES = 4  # times n_searches
 _ISLANDS = 3  # populations there, one after the other: each may settle on another clustering, the best one counts
-_BETTER = 1.0 - 1e-9  # times the known cost
 _MENDING_PRICE = 0.05  # in units of the mean scatter of a super-point
 
 
@@ -95,25 +94,22 @@ def search_clustering(
     deadline = deadline or Deadline()
     if super_points.size < super_points.n_clusters:
         return None
+    search = _Search(super_points, colouring, settings)
     best: IntArray | None = None
-    known_cost, visits = np.inf, 0
-    for island in range(_ISLANDS):
-        search = _Search(super_points, colouring, settings, [*np.atleast_1d(seed), island] if island else seed)
-        search.visits = visits
+    known_cost = np.inf
+    for island in range(_ISLANDS if search.is_dense else 1):
+        search.begin_population([*np.atleast_1d(seed), island] if island else seed)
         if start is not None and island == 0:
             search.begin_with(start)
         while not (search.is_over() or deadline.passed()):
             search.advance()
-            if search.best_cost() < known_cost * _BETTER:
+            if search.best_cost() < known_cost * BETTER:
                 best, known_cost = search.best_labels(), search.best_cost()
                 if on_improvement is not None:
                     on_improvement(best)
         search.end_descent()
         if search.best_cost() < known_cost:
             best, known_cost = search.best_labels(), search.best_cost()
-        visits = search.visits
-        if not search.is_dense or deadline.passed():
-            break
     return search.fill(colouring) if best is None else best
 
 
@@ -125,11 +121,9 @@ class _Search:
         super_points: SuperPoints,
         colouring: IntArray | None,
         settings: SearchSettings,
-        seed: int | Sequence[int],
     ) -> None:
         self.settings = settings
         self.space = make_space(super_points)
-        self.random = random_state(seed)
         self.room = make_room(self.space)
         order, degeneracy = smallest_last_order(super_points.graph)
         # Else assigning in order never fails and Kempe chains stay short; nothing else is needed.
@@ -141,15 +135,19 @@ class _Search:
             nothing if colouring is None else np.ascontiguousarray(colouring, dtype=np.int64),
             n_fresh=max(2, min(settings.population, settings.max_visits // (_VISITS_BEFORE_MIXING * size))),
         )
-        self.population = make_population(self.space, 2 * settings.population)
         self.clusters = make_clusters(self.space)
-        self.work = make_workspace(self.space)
         self.path = make_path(self.space)
         self.visits = 0
-        self.budget = settings.n_searches
-        self.known_cost = np.inf
         width = 1 if self.space.by_gram else max(1, self.space.rows.shape[1])
         self.visits_per_call = max(1, _EVALUATIONS_PER_CALL // (super_points.n_clusters * width))
+
+    def begin_population(self, seed: int | Sequence[int]) -> None:
+        """Begin anew with an empty population; only the visits made so far count on."""
+        self.random = random_state(seed)
+        self.population = make_population(self.space, 2 * self.settings.population)
+        self.work = make_workspace(self.space)
+        self.budget = self.settings.n_searches
+        self.known_cost = np.inf
 
     def begin_with(self, labels: IntArray) -> None:
         """Let the first descent start from given labels."""
@@ -184,7 +182,7 @@ class _Search:
             self.budget,
             self.visits_per_call,
         )
-        if self.is_dense and self.best_cost() < self.known_cost * _BETTER:
+        if self.is_dense and self.best_cost() < self.known_cost * BETTER:
             self.known_cost = self.best_cost()
             wanted = _PATIENCE * int(self.population.born[0])
             self.budget = max(self.budget, min(wanted, _MOST_DENSE_SEARCHES * self.settings.n_searches))
