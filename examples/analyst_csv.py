@@ -16,7 +16,7 @@ import numpy as np
 
 from certimeans import solve
 from certimeans.certificate.check import verify_directory
-from certimeans.problem.files import PointsFile, read_constraints, read_points
+from certimeans.problem.io.files import PointsFile, read_constraints, read_points
 from certimeans.problem.scaling import standardized
 
 DATA = Path(__file__).parent / "data"

@@ -26,13 +26,13 @@ from threadpoolctl import threadpool_limits
 from benchmarks.record import markdown_table, write_result
 from benchmarks.suite.instances import Case, load_case
 from certimeans._typing import FloatArray
+from certimeans.bounds.relaxation.admm import Iterate
+from certimeans.bounds.relaxation.cuts.pool import Cuts
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings, bound_by_cutting_planes
+from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.safe_bound import safe_lower_bound
 from certimeans.presolve.reduce import presolve
-from certimeans.relaxation.admm import Iterate
-from certimeans.relaxation.cuts.pool import Cuts
-from certimeans.relaxation.cuts.rows import CutRows
-from certimeans.relaxation.cutting_planes import CuttingPlaneSettings, bound_by_cutting_planes
-from certimeans.relaxation.model import Relaxation
-from certimeans.relaxation.safe_bound import safe_lower_bound
 from certimeans.search.limits import Limits
 from certimeans.solver import solve_instance
 

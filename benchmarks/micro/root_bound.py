@@ -17,12 +17,12 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.record import markdown_table, write_result
 from benchmarks.suite.instances import load_case
+from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings, RelaxationOutcome, bound_by_cutting_planes
+from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
-from certimeans.relaxation.cutting_planes import CuttingPlaneSettings, RelaxationOutcome, bound_by_cutting_planes
-from certimeans.relaxation.model import Relaxation
 
 # Instance, and the time that it may take in seconds.
 GOALS = {

@@ -9,21 +9,21 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.reliability.outcome import Outcome
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
+from certimeans.bounds.relaxation.safe_bound import safe_lower_bound
 from certimeans.certificate.check import verify_directory
 from certimeans.errors import InfeasibleError, InputError
-from certimeans.problem.files import read_constraints, read_labels, read_points
-from certimeans.relaxation.cuts.rows import CutRows
-from certimeans.relaxation.cutting_planes import CuttingPlaneSettings
-from certimeans.relaxation.safe_bound import safe_lower_bound
+from certimeans.problem.io.files import read_constraints, read_labels, read_points
 from certimeans.search.limits import Limits
 from certimeans.search.settings import NodeSettings
 from certimeans.solver import solve_instance
+from tests.bounds.relaxation.test_safe_bound import random_cuts
 from tests.oracles.brute_force import optimum
 from tests.oracles.instances import random_instance
 from tests.oracles.metamorphic import variants
 from tests.oracles.relaxations import enumerated
-from tests.problem.test_files_fuzz import VALID, WORDS
-from tests.relaxation.test_safe_bound import random_cuts
+from tests.problem.io.test_files_fuzz import VALID, WORDS
 
 WITHOUT_CUTS = NodeSettings(cutting_planes=CuttingPlaneSettings(use_cuts=False, max_rounds=3))
 

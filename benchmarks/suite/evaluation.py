@@ -27,8 +27,8 @@ from certimeans.baselines import post_processing
 from certimeans.bench.runner import warm_up
 from certimeans.bench.tables import KINDS, number_of_constraints
 from certimeans.problem.clustering import Clustering
-from certimeans.problem.files import read_labels
 from certimeans.problem.instance import Instance
+from certimeans.problem.io.files import read_labels
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits
 from certimeans.solver import solve_instance

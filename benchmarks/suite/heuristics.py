@@ -31,14 +31,14 @@ from certimeans.baselines import blpkm, cop_kmeans, post_processing
 from certimeans.bench.plots import STYLE
 from certimeans.bench.rows import ResultsFile
 from certimeans.bench.runner import warm_up
+from certimeans.bounds.relaxation.cutting_planes import bound_by_cutting_planes
+from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.heuristics.rounding import round_relaxation
 from certimeans.heuristics.search import search_clustering
 from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
-from certimeans.relaxation.cutting_planes import bound_by_cutting_planes
-from certimeans.relaxation.model import Relaxation
 
 Baseline: TypeAlias = Callable[[Instance, int], Clustering | None]
 

@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._compiled import compiled_without_allocation
 from certimeans._typing import FloatArray, IntArray
+from certimeans.compilation import compiled_without_allocation
 
 RandomState: TypeAlias = NDArray[np.uint64]
 """One number, changed by every draw."""

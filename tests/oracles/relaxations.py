@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.presolve.contract import SuperPoints, contract
-from certimeans.relaxation.model import Relaxation
 from tests.oracles.brute_force import feasible_partitions, optimum
 from tests.oracles.instances import random_instance
 

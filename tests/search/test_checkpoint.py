@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from certimeans import InputError, SolveStatus, solve
+from certimeans.bounds.relaxation.cuts.pool import Cuts
+from certimeans.bounds.relaxation.proof import Proof
 from certimeans.problem.instance import Instance
-from certimeans.relaxation.cuts.pool import Cuts
-from certimeans.relaxation.proof import Proof
 from certimeans.search.checkpoint import CheckpointStore, SavedSearch
 from certimeans.search.node import Decision, NodeProof
 from certimeans.search.tree import Tree, TreeNode, TreeStatus

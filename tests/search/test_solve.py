@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from certimeans import InfeasibleError, InputError, solve
+from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.problem.instance import Instance
-from certimeans.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits, Progress
 from certimeans.search.settings import NodeSettings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from certimeans._compiled import compiled
 from certimeans._typing import FloatArray, IntArray
 from certimeans.baselines.common import must_link_groups, seed_centres, unconstrained_points
+from certimeans.compilation import compiled
 from certimeans.heuristics.lloyd import centroids, costs_at_centres
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from certimeans._compiled import compiled
 from certimeans._typing import FloatArray, IntArray
+from certimeans.compilation import compiled
 from certimeans.deadline import Deadline
 from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.reduce import presolve

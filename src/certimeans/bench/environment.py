@@ -16,7 +16,7 @@ from typing import Any
 
 from certimeans._version import __version__
 from certimeans.bench.rows import Settings
-from certimeans.problem._atomic import write_atomically
+from certimeans.problem.io.atomic import write_atomically
 
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
 

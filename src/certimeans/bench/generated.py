@@ -30,9 +30,9 @@ from certimeans._typing import FloatArray
 from certimeans.bench.published import read_published
 from certimeans.bench.suite import Case
 from certimeans.errors import InputError
-from certimeans.problem.files import read_labels, read_points
 from certimeans.problem.generate import generate_constraints
 from certimeans.problem.instance import Instance
+from certimeans.problem.io.files import read_labels, read_points
 
 BUILT_IN = ("breast_cancer", "digits", "iris", "wine")
 _BUILT_IN_PREFIX = "sklearn:"

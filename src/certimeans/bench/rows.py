@@ -13,7 +13,7 @@ from typing import Any
 
 from certimeans.bench.published import Published, Verdict, compare, contradiction
 from certimeans.errors import InputError
-from certimeans.problem._atomic import write_atomically
+from certimeans.problem.io.atomic import write_atomically
 
 Key = tuple[str, int, int, int]
 

@@ -15,8 +15,8 @@ from typing import Protocol
 
 from certimeans.bench.published import Published, read_published
 from certimeans.errors import InputError
-from certimeans.problem.files import PointsFile, read_constraints, read_points
 from certimeans.problem.instance import Instance
+from certimeans.problem.io.files import PointsFile, read_constraints, read_points
 
 BUNDLED = Path(__file__).parent / "suites"
 _FILE_NAME = re.compile(r"ml_(\d+)_cl_(\d+)_(\d+)\.txt")

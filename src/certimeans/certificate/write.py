@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certimeans._version import __version__
-from certimeans.problem._atomic import write_atomically
 from certimeans.problem.instance import Instance
+from certimeans.problem.io.atomic import write_atomically
 from certimeans.search.proof_arrays import to_arrays
 from certimeans.search.tree import Tree, TreeNode, TreeStatus
 

@@ -89,7 +89,7 @@ def _write_report(rows: Sequence[Row], options: argparse.Namespace) -> None:
     from certimeans.bench.plots import draw_plots  # noqa: PLC0415
     from certimeans.bench.rows import Settings  # noqa: PLC0415
     from certimeans.bench.summary import report, summary_lines  # noqa: PLC0415
-    from certimeans.problem._atomic import write_atomically  # noqa: PLC0415
+    from certimeans.problem.io.atomic import write_atomically  # noqa: PLC0415
 
     if not rows:
         return

@@ -40,8 +40,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Draw and write."""
-    from certimeans.problem.files import read_labels, write_constraints  # noqa: PLC0415
     from certimeans.problem.generate import generate_constraints  # noqa: PLC0415
+    from certimeans.problem.io.files import read_labels, write_constraints  # noqa: PLC0415
 
     constraints = generate_constraints(
         read_labels(options.labels), options.must_link, options.cannot_link, options.seed

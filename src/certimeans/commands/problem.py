@@ -49,8 +49,8 @@ def add_problem_options(parser: argparse.ArgumentParser) -> None:
 def read_problem(data: Path, options: argparse.Namespace) -> StatedProblem:
     """Read the files that the options name."""
     from certimeans.problem.constraints import Constraints  # noqa: PLC0415
-    from certimeans.problem.files import read_constraints, read_labels, read_points  # noqa: PLC0415
     from certimeans.problem.instance import Instance  # noqa: PLC0415
+    from certimeans.problem.io.files import read_constraints, read_labels, read_points  # noqa: PLC0415
     from certimeans.problem.scaling import standardized  # noqa: PLC0415
 
     points = read_points(data, columns=options.columns.split(",") if options.columns else None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from certimeans._compiled import compiled_without_allocation
 from certimeans._typing import IntArray
+from certimeans.compilation import compiled_without_allocation
 from certimeans.heuristics.chains import Workspace, swap_random_chains
 from certimeans.heuristics.crossover import draw_centres, mix_labels
 from certimeans.heuristics.penalty import mend

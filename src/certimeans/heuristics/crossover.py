@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from certimeans._compiled import compiled_without_allocation
 from certimeans._typing import IntArray
+from certimeans.compilation import compiled_without_allocation
 from certimeans.heuristics.population import Population, tournament
 from certimeans.heuristics.starts import Room, costs_of_centre, costs_of_point, seed_centres
 from certimeans.heuristics.state import Space

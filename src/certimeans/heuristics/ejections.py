@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from certimeans._compiled import compiled_without_allocation, inlined
 from certimeans._typing import FloatArray, IntArray
+from certimeans.compilation import compiled_without_allocation, inlined
 from certimeans.heuristics.state import (
     MOST_MOVES_PER_POINT,
     Clusters,

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from certimeans._compiled import compiled
 from certimeans._typing import FloatArray, IntArray
+from certimeans.compilation import compiled
 
 
 class EliminationPlan(NamedTuple):

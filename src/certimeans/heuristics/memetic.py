@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from certimeans._compiled import compiled_without_allocation
+from certimeans.compilation import compiled_without_allocation
 from certimeans.heuristics.chains import Workspace, begin_chains, swap_chains
 from certimeans.heuristics.children import Guide, make_child
 from certimeans.heuristics.ejections import QUICK, THOROUGH, Path, begin_trees, grow_trees

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from certimeans._compiled import compiled_without_allocation
+from certimeans.compilation import compiled_without_allocation
 from certimeans.heuristics.chains import Workspace
 from certimeans.heuristics.state import (
     Clusters,

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from certimeans._compiled import compiled_without_allocation
 from certimeans._typing import FloatArray, IntArray
+from certimeans.compilation import compiled_without_allocation
 from certimeans.heuristics.state import Clusters, Space, scatter
 from certimeans.randomness import RandomState, random_below
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from certimeans._compiled import compiled_without_allocation
 from certimeans._typing import FloatArray, IntArray
+from certimeans.compilation import compiled_without_allocation
 from certimeans.presolve.contract import SuperPoints
 
 _LARGEST_GRAM = 2_500  # super-points: 50 MB

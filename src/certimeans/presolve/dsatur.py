@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._compiled import compiled
 from certimeans._typing import IntArray
+from certimeans.compilation import compiled
 
 RUNNING, COLOURED, IMPOSSIBLE = 0, 1, 2
 

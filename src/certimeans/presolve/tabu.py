@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from certimeans._compiled import compiled
 from certimeans._typing import IntArray
+from certimeans.compilation import compiled
 from certimeans.randomness import RandomState, random_below, random_state
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from certimeans.certificate.write import write_certificate
 from certimeans.errors import InputError
-from certimeans.problem._atomic import write_atomically
-from certimeans.problem.files import write_labels
+from certimeans.problem.io.atomic import write_atomically
+from certimeans.problem.io.files import write_labels
 from certimeans.report.html import render_report
 from certimeans.result import SolveResult
 from certimeans.search.limits import Progress

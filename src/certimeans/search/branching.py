@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from certimeans._typing import FloatArray
-from certimeans.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.model import Relaxation
 
 
 def branching_pair(matrix: FloatArray, relaxation: Relaxation) -> tuple[int, int]:

@@ -19,8 +19,8 @@ import numpy as np
 
 from certimeans._version import __version__
 from certimeans.errors import InputError
-from certimeans.problem._atomic import write_atomically
 from certimeans.problem.instance import Instance
+from certimeans.problem.io.atomic import write_atomically
 from certimeans.search.node import Decision
 from certimeans.search.proof_arrays import from_arrays, to_arrays
 from certimeans.search.tree import Tree, TreeNode, TreeStatus

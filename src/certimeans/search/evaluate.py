@@ -9,6 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from certimeans._typing import IntArray
+from certimeans.bounds.relaxation.admm import Iterate
+from certimeans.bounds.relaxation.cutting_planes import (
+    RelaxationOutcome,
+    RoundStatistics,
+    StopReason,
+    bound_by_cutting_planes,
+)
+from certimeans.bounds.relaxation.inherit import inherit
+from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.deadline import Deadline
 from certimeans.heuristics.rounding import round_relaxation
 from certimeans.heuristics.search import SearchSettings, search_clustering
@@ -17,15 +26,6 @@ from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected
 from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering
-from certimeans.relaxation.admm import Iterate
-from certimeans.relaxation.cutting_planes import (
-    RelaxationOutcome,
-    RoundStatistics,
-    StopReason,
-    bound_by_cutting_planes,
-)
-from certimeans.relaxation.inherit import inherit
-from certimeans.relaxation.model import Relaxation
 from certimeans.search.branching import branching_pair
 from certimeans.search.node import Decision, Inheritance, NodeOutcome, NodeProof, NodeReport, NodeStatus, NodeTask
 from certimeans.search.units import CostUnits

@@ -7,9 +7,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.relaxation.admm import Iterate
-from certimeans.relaxation.cutting_planes import RoundStatistics
-from certimeans.relaxation.proof import Proof
+from certimeans.bounds.relaxation.admm import Iterate
+from certimeans.bounds.relaxation.cutting_planes import RoundStatistics
+from certimeans.bounds.relaxation.proof import Proof
 from certimeans.search.settings import NodeSettings
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certimeans._typing import IntArray
-from certimeans.relaxation.cuts.pool import MAX_SUPPORT, Cuts
-from certimeans.relaxation.proof import Proof
+from certimeans.bounds.relaxation.cuts.pool import MAX_SUPPORT, Cuts
+from certimeans.bounds.relaxation.proof import Proof
 from certimeans.search.node import NodeProof
 
 Arrays = dict[str, NDArray[Any]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.heuristics.search import SearchSettings
-from certimeans.relaxation.cutting_planes import CuttingPlaneSettings
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from certimeans.bounds.relaxation.model import UNIT_ROUNDOFF
 from certimeans.problem.instance import Instance
-from certimeans.relaxation.model import UNIT_ROUNDOFF
 
 
 class CostUnits:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._compiled import compiled_fast
 from certimeans._typing import FloatArray, IntArray
+from certimeans.bounds.relaxation.cuts.pool import Coefficients, Members
+from certimeans.compilation import compiled_fast
 from certimeans.randomness import RandomState, random_below
-from certimeans.relaxation.cuts.pool import Coefficients, Members
 
 NEGLIGIBLE = 0.03
 """Super-points j with Z_ij below this part of Z_ii are not considered as companions of i."""

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certimeans._typing import FloatArray
-from certimeans.relaxation.cuts.pool import Cuts
-from certimeans.relaxation.cuts.rows import CutRows
-from certimeans.relaxation.model import Relaxation
-from certimeans.relaxation.safe_bound import SafeBound, safe_lower_bound
+from certimeans.bounds.relaxation.cuts.pool import Cuts
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.safe_bound import SafeBound, safe_lower_bound
 
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """Multipliers of one relaxation; see :mod:`certimeans.relaxation.safe_bound` for what they prove.
+    """Multipliers of one relaxation; see :mod:`certimeans.bounds.relaxation.safe_bound` for what they prove.
 
     Attributes
     ----------

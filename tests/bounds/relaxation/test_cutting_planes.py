@@ -3,21 +3,21 @@ import time
 import numpy as np
 import pytest
 
-from certimeans.deadline import Deadline
-from certimeans.errors import InfeasibleError
-from certimeans.presolve.contract import contract
-from certimeans.presolve.reduce import presolve
-from certimeans.problem.instance import Instance
-from certimeans.relaxation.admm import Admm, AdmmSettings, Iterate
-from certimeans.relaxation.cuts.pool import Cuts
-from certimeans.relaxation.cutting_planes import (
+from certimeans.bounds.relaxation.admm import Admm, AdmmSettings, Iterate
+from certimeans.bounds.relaxation.cuts.pool import Cuts
+from certimeans.bounds.relaxation.cutting_planes import (
     CuttingPlaneSettings,
     RoundStatistics,
     StopReason,
     bound_by_cutting_planes,
 )
-from certimeans.relaxation.inherit import inherit
-from certimeans.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.inherit import inherit
+from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.deadline import Deadline
+from certimeans.errors import InfeasibleError
+from certimeans.presolve.contract import contract
+from certimeans.presolve.reduce import presolve
+from certimeans.problem.instance import Instance
 from tests.oracles.brute_force import optimum
 from tests.oracles.instances import random_instance
 

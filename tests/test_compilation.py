@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from certimeans._compiled import compiled
+from certimeans.compilation import compiled
 
 
 @compiled

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
+from certimeans.bounds.relaxation.cuts.kernels import spread_sets, violated_triangles
+from certimeans.bounds.relaxation.cuts.pool import Cuts, right_sides
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.cuts.separation import SeparationSettings, Separator
+from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.presolve.contract import contract
 from certimeans.problem.instance import Instance
-from certimeans.relaxation.cuts.kernels import spread_sets, violated_triangles
-from certimeans.relaxation.cuts.pool import Cuts, right_sides
-from certimeans.relaxation.cuts.rows import CutRows
-from certimeans.relaxation.cuts.separation import SeparationSettings, Separator
-from certimeans.relaxation.model import Relaxation
+from tests.bounds.relaxation.test_safe_bound import random_cuts
 from tests.oracles.relaxations import Enumerated, enumerated
-from tests.relaxation.test_safe_bound import random_cuts
 
 
 def dense(cuts: Cuts, size: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from certimeans.errors import InputError
 from certimeans.problem.constraints import Constraints
-from certimeans.problem.files import (
+from certimeans.problem.io.files import (
     read_constraints,
     read_labels,
     read_points,

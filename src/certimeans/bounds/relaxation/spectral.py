@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh_tridiagonal
 from scipy.linalg.lapack import spotrf, ssyevd, strtri
 
-from certimeans._compiled import compiled_fast
 from certimeans._typing import FloatArray
+from certimeans.compilation import compiled_fast
 
 Single: TypeAlias = NDArray[np.float32]
 

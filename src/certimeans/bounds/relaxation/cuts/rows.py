@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._compiled import compiled
 from certimeans._typing import BoolArray, FloatArray, IntArray
-from certimeans.relaxation.cuts.pool import Coefficients, Cuts, Members, right_sides
-from certimeans.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.cuts.pool import Coefficients, Cuts, Members, right_sides
+from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.compilation import compiled
 
 ROOT_HALF = float(np.sqrt(0.5))
 

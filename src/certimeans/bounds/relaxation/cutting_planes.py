@@ -10,13 +10,13 @@ from enum import Enum
 import numpy as np
 
 from certimeans._typing import FloatArray
+from certimeans.bounds.relaxation.admm import Admm, AdmmSettings, Iterate
+from certimeans.bounds.relaxation.cuts.separation import SeparationSettings, Separator
+from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.proof import Proof
+from certimeans.bounds.relaxation.safe_bound import NO_BOUND
+from certimeans.bounds.relaxation.spectral import SpectralError
 from certimeans.deadline import Deadline
-from certimeans.relaxation.admm import Admm, AdmmSettings, Iterate
-from certimeans.relaxation.cuts.separation import SeparationSettings, Separator
-from certimeans.relaxation.model import Relaxation
-from certimeans.relaxation.proof import Proof
-from certimeans.relaxation.safe_bound import NO_BOUND
-from certimeans.relaxation.spectral import SpectralError
 
 
 class StopReason(Enum):

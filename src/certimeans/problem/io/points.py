@@ -11,10 +11,10 @@ import numpy as np
 
 from certimeans._typing import FloatArray
 from certimeans.errors import InputError
-from certimeans.problem import _text
-from certimeans.problem._layout import MISSING_WORDS, Row, find_name_columns, has_header, has_size_line, is_text
-from certimeans.problem._text import PathLike, as_number, is_number, shown
 from certimeans.problem.instance import as_points
+from certimeans.problem.io import text
+from certimeans.problem.io.layout import MISSING_WORDS, Row, find_name_columns, has_header, has_size_line, is_text
+from certimeans.problem.io.text import PathLike, as_number, is_number, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +74,14 @@ def read_points(path: PathLike, *, columns: Sequence[str | int] | None = None) -
     InputError
         If the file is not such a table of finite numbers; the message gives line, column and text.
     """
-    data = _text.read_bytes(path)
+    data = text.read_bytes(path)
     if data.startswith(np.lib.format.MAGIC_PREFIX):
         return PointsFile(_read_npy(path, columns))
-    lines = _text.content_lines(_text.decode(path, data))
+    lines = text.content_lines(text.decode(path, data))
     if not lines:
         raise InputError(f"{path}: the file is empty; give one point a line")
-    separator = _text.find_separator(lines[0].text)
-    rows = [Row(line.number, _text.split_cells(path, line, separator)) for line in lines]
+    separator = text.find_separator(lines[0].text)
+    rows = [Row(line.number, text.split_cells(path, line, separator)) for line in lines]
     n_clusters, titles = None, None
     notes: list[str] = []
     if separator is None and has_size_line(path, rows, notes):

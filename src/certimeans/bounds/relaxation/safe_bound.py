@@ -44,8 +44,8 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dsyevr
 
 from certimeans._typing import FloatArray
-from certimeans.relaxation.cuts.rows import CutRows
-from certimeans.relaxation.model import UNIT_ROUNDOFF, Relaxation, rounding_factor
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.model import UNIT_ROUNDOFF, Relaxation, rounding_factor
 
 _SHIFTS = (1.0, 1e3, 1e6)
 _LARGEST = 1e100  # nothing overflows below it
@@ -61,7 +61,7 @@ class SafeBound(NamedTuple):
     unsafe_lower_bound
         The bound before the allowance for rounding: for curiosity only.
     multipliers
-        Of the cuts, as their inequalities are written in :mod:`certimeans.relaxation.cuts.pool`; none is negative.
+        Of the cuts, as their inequalities are written in :mod:`~certimeans.bounds.relaxation.cuts.pool`; none negative.
     slack
         V, of which the upper triangle counts.
     """

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from certimeans.relaxation.cuts.pool import Cuts
-from certimeans.relaxation.cuts.rows import CutRows
-from certimeans.relaxation.polyhedral import PolyhedralProjector
-from certimeans.relaxation.spectral import SpectralError, SpectralProjector, project_onto_capped_simplex
-from tests.relaxation.test_cuts import fractional
+from certimeans.bounds.relaxation.cuts.pool import Cuts
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector
+from certimeans.bounds.relaxation.spectral import SpectralError, SpectralProjector, project_onto_capped_simplex
+from tests.bounds.relaxation.test_cuts import fractional
 
 
 def unit_vector(random: np.random.Generator, size: int) -> np.ndarray:

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
+from certimeans.bounds.relaxation.cuts.pool import MAX_SUPPORT, Cuts
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.safe_bound import safe_lower_bound
 from certimeans.presolve.contract import contract
 from certimeans.problem.instance import Instance
-from certimeans.relaxation.cuts.pool import MAX_SUPPORT, Cuts
-from certimeans.relaxation.cuts.rows import CutRows
-from certimeans.relaxation.model import Relaxation
-from certimeans.relaxation.safe_bound import safe_lower_bound
 from tests.oracles.relaxations import enumerated
 
 

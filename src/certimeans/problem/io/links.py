@@ -8,8 +8,8 @@ import sys
 from typing import Any
 
 from certimeans.errors import InputError
-from certimeans.problem._text import PathLike, as_number, content_lines, decode, is_number, read_bytes, shown
 from certimeans.problem.constraints import Constraints, LinkKind
+from certimeans.problem.io.text import PathLike, as_number, content_lines, decode, is_number, read_bytes, shown
 
 _WORDS: dict[str, LinkKind] = {
     "ml": "must-link",

@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 
 from certimeans.errors import InputError
-from certimeans.problem._text import PathLike
+from certimeans.problem.io.text import PathLike
 
 
 def write_atomically(path: PathLike, data: bytes) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._compiled import compiled_fast
 from certimeans._typing import BoolArray, FloatArray, IntArray
-from certimeans.relaxation.cuts.rows import CutRows
-from certimeans.relaxation.spectral import Single
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.spectral import Single
+from certimeans.compilation import compiled_fast
 
 
 class PolyhedralProjector:

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from certimeans._typing import FloatArray
-from certimeans.relaxation.cuts.pool import Cuts
-from certimeans.relaxation.cuts.rows import CutRows
-from certimeans.relaxation.model import Relaxation
-from certimeans.relaxation.polyhedral import PolyhedralProjector
-from certimeans.relaxation.safe_bound import SafeBound, safe_lower_bound
-from certimeans.relaxation.spectral import SpectralProjector
+from certimeans.bounds.relaxation.cuts.pool import Cuts
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector
+from certimeans.bounds.relaxation.safe_bound import SafeBound, safe_lower_bound
+from certimeans.bounds.relaxation.spectral import SpectralProjector
 
 _LARGEST_BALANCING = 1.4
 _TINY = 1e-30

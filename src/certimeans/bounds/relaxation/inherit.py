@@ -13,8 +13,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.relaxation.admm import Iterate
-from certimeans.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.admm import Iterate
+from certimeans.bounds.relaxation.model import Relaxation
 
 
 def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, group_of: IntArray) -> Iterate:

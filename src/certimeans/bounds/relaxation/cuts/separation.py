@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
+from certimeans.bounds.relaxation.cuts import kernels
+from certimeans.bounds.relaxation.cuts.pool import MAX_SUPPORT, Cuts
+from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.deadline import Deadline
 from certimeans.randomness import random_state
-from certimeans.relaxation.cuts import kernels
-from certimeans.relaxation.cuts.pool import MAX_SUPPORT, Cuts
-from certimeans.relaxation.model import Relaxation
 
 _ENTRIES_BETWEEN_LOOKS = 250_000
 

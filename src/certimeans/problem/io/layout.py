@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from certimeans.errors import InputError
-from certimeans.problem._text import PathLike, is_number, shown
+from certimeans.problem.io.text import PathLike, is_number, shown
 
 NAME_TITLES = frozenset({"", "id", "index", "name", "unnamed: 0"})
 """Titles, in lower case, of columns that name the points rather than measure them."""
@@ -23,7 +23,7 @@ class Row(NamedTuple):
 
 
 def has_size_line(path: PathLike, rows: list[Row], notes: list[str]) -> bool:
-    """Whether the first row is ``n d`` or ``n d k``, as told in :func:`~certimeans.problem.files.read_points`.
+    """Whether the first row is ``n d`` or ``n d k``, as told in :func:`~certimeans.problem.io.files.read_points`.
 
     Adds a note for the user where the row could be taken for both a size and a point.
 
@@ -54,7 +54,7 @@ def has_size_line(path: PathLike, rows: list[Row], notes: list[str]) -> bool:
 
 
 def has_header(rows: list[Row]) -> bool:
-    """Whether the first row holds titles, as told in :func:`~certimeans.problem.files.read_points`."""
+    """Whether the first row holds titles, as told in :func:`~certimeans.problem.io.files.read_points`."""
     first, rest = rows[0].cells, rows[1:]
     if first[0].lower() in NAME_TITLES and (first[0] or first[1:] == [str(c) for c in range(len(first) - 1)]):
         return True

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from certimeans.errors import InputError
-from certimeans.problem._atomic import write_atomically
-from certimeans.problem._layout import NAME_TITLES, is_text
-from certimeans.problem._links import read_constraints
-from certimeans.problem._points import PointsFile, read_points
-from certimeans.problem._text import PathLike, content_lines, decode, read_bytes, shown, split_cells
 from certimeans.problem.constraints import Constraints
 from certimeans.problem.expand import pairs_from_labels
 from certimeans.problem.instance import as_points
+from certimeans.problem.io.atomic import write_atomically
+from certimeans.problem.io.layout import NAME_TITLES, is_text
+from certimeans.problem.io.links import read_constraints
+from certimeans.problem.io.points import PointsFile, read_points
+from certimeans.problem.io.text import PathLike, content_lines, decode, read_bytes, shown, split_cells
 
 __all__ = [
     "PointsFile",

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
-from certimeans.relaxation.model import Relaxation
 from tests.oracles.brute_force import exact_cost
 from tests.oracles.relaxations import enumerated
 

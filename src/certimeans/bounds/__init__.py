@@ -1,0 +1,1 @@
+"""Lower bounds: what proves that no clustering costs less."""

@@ -1,0 +1,1 @@
+"""Files in and out: points, constraints, labels."""
