@@ -1,0 +1,81 @@
+"""Write a certificate: the instance, the answer and the proof, as docs/certificate.md describes."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certimeans._typing import IntArray
+from certimeans._version import __version__
+from certimeans.problem.instance import Instance
+from certimeans.problem.io.atomic import write_atomically
+from certimeans.proof.steps import Proof
+from certimeans.proof.store import Arrays, to_plain
+
+FORMAT = "certimeans certificate"
+FORMAT_VERSION = 2
+JSON_NAME = "certificate.json"
+ARRAYS_NAME = "certificate.npz"
+
+
+def write_certificate(
+    folder: Path, instance: Instance, proof: Proof, labels: IntArray | None, objective: float, lower_bound: float
+) -> None:
+    """Write both files of a certificate into a folder.
+
+    Parameters
+    ----------
+    labels, objective
+        The clustering and its cost; ``None`` and infinite without one.
+    lower_bound
+        What the proof proves.
+    """
+    arrays: Arrays = {
+        instance.geometry: instance.table.astype("<f8"),
+        "weights": instance.weights.astype("<f8"),
+        "must_link": instance.must_link.astype("<i8"),
+        "cannot_link": instance.cannot_link.astype("<i8"),
+    }
+    if labels is not None:
+        arrays["labels"] = labels.astype("<i8")
+    entries: list[list[dict[str, Any]]] = []
+    for e, steps in enumerate(proof):
+        entries.append([])
+        for s, step in enumerate(steps):
+            plain, own = to_plain(step)
+            entries[-1].append(plain)
+            arrays |= {f"e{e}s{s}_{name}": values for name, values in own.items()}
+    content = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "software": f"certimeans {__version__}",
+        "fingerprint": instance.fingerprint,
+        "geometry": instance.geometry,
+        "standardize": instance.standardize,
+        "n": instance.n_points,
+        "d": instance.n_features if instance.geometry == "points" else None,
+        "k": instance.n_clusters,
+        "objective": objective if np.isfinite(objective) else None,
+        "lower_bound": lower_bound,
+        "proof": entries,
+    }
+    write_atomically(folder / ARRAYS_NAME, _zipped(arrays))
+    write_atomically(folder / JSON_NAME, (json.dumps(content, allow_nan=False) + "\n").encode())
+
+
+def _zipped(arrays: Arrays) -> bytes:
+    """Pack arrays as ``numpy.savez_compressed`` does, but with dates that do not change from run to run."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, values in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            content = io.BytesIO()
+            np.lib.format.write_array(content, np.ascontiguousarray(values), allow_pickle=False)
+            archive.writestr(entry, content.getvalue(), compresslevel=1)
+    return buffer.getvalue()

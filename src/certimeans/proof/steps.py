@@ -1,0 +1,89 @@
+"""Proof steps: what makes a statement true, as plain data with a ``kind``.
+
+A proof is a tree. Each entry of it is a list of steps that are applied one after the other to what is known at that
+entry; docs/certificate.md says, kind by kind, what a step proves. Nothing here computes anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certimeans._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class MergeStep:
+    """Groups that every feasible clustering puts together, with reasons.
+
+    Attributes
+    ----------
+    rows
+        One row per union, in order: two points whose groups are united, then k - 1 points whose groups are linked to
+        each other and to both by cannot-links, so that the two must share the one cluster that is left.
+    """
+
+    kind: ClassVar[str] = "merge"
+    rows: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class CovarianceStep:
+    """The scatter less the k - 1 largest eigenvalues of the covariance of the groups; needs no data."""
+
+    kind: ClassVar[str] = "covariance"
+
+
+@dataclass(frozen=True, eq=False)
+class RelaxationStep:
+    """Multipliers of the semidefinite relaxation.
+
+    Attributes
+    ----------
+    group_of
+        The super-point of each point.
+    cut_start, cut_member, cut_coefficient, cut_multiplier
+        Cut q has the integers ``cut_coefficient`` at the super-points ``cut_member``, both in
+        ``cut_start[q]:cut_start[q + 1]``.
+    slack
+        The upper triangle of V, row by row, diagonal included.
+    unit, weight_unit
+        Positive numbers: costs are counted in ``unit``, weights in ``weight_unit``.
+    """
+
+    kind: ClassVar[str] = "relaxation"
+    group_of: IntArray
+    cut_start: IntArray
+    cut_member: NDArray[np.int32]
+    cut_coefficient: NDArray[np.int8]
+    cut_multiplier: FloatArray
+    slack: NDArray[np.float32]
+    unit: float
+    weight_unit: float
+
+
+@dataclass(frozen=True, eq=False)
+class InfeasibleStep:
+    """No clustering satisfies what is known here; whoever reads this decides it again."""
+
+    kind: ClassVar[str] = "infeasible"
+
+
+@dataclass(frozen=True)
+class BranchStep:
+    """Two points are together in one entry, and apart in the other: between them they cover every clustering."""
+
+    kind: ClassVar[str] = "branch"
+    i: int
+    j: int
+    together: int
+    apart: int
+
+
+BoundStep: TypeAlias = CovarianceStep | RelaxationStep
+Step: TypeAlias = MergeStep | CovarianceStep | RelaxationStep | InfeasibleStep | BranchStep
+Proof: TypeAlias = tuple[tuple[Step, ...], ...]
+"""One tuple of steps per entry; entry 0 is the root."""

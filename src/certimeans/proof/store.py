@@ -1,0 +1,69 @@
+"""Steps as a JSON object and arrays, and back: the one place that knows how a step is stored.
+
+Checkpoints and certificates hold the same. Names and types are those of docs/certificate.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certimeans.proof.steps import BranchStep, CovarianceStep, InfeasibleStep, MergeStep, RelaxationStep, Step
+
+Arrays = dict[str, NDArray[Any]]
+Plain = dict[str, Any]
+
+_RELAXATION_ARRAYS = {
+    # name in the file: (field of the step, type)
+    "groups": ("group_of", "<i8"),
+    "cut_start": ("cut_start", "<i8"),
+    "cut_member": ("cut_member", "<i4"),
+    "cut_coefficient": ("cut_coefficient", "|i1"),
+    "cut_multiplier": ("cut_multiplier", "<f8"),
+    "slack": ("slack", "<f4"),
+}
+
+
+def to_plain(step: Step) -> tuple[Plain, Arrays]:
+    """Take a step apart into what goes into JSON and what goes beside it."""
+    plain: Plain = {"kind": step.kind}
+    arrays: Arrays = {}
+    if isinstance(step, MergeStep):
+        arrays["rows"] = step.rows.astype("<i8")
+    elif isinstance(step, RelaxationStep):
+        plain |= {"unit": step.unit, "weight_unit": step.weight_unit}
+        for name, (field, dtype) in _RELAXATION_ARRAYS.items():
+            arrays[name] = getattr(step, field).astype(dtype)
+    elif isinstance(step, BranchStep):
+        plain |= {"pair": [step.i, step.j], "together": step.together, "apart": step.apart}
+    return plain, arrays
+
+
+def from_plain(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Step:
+    """Put together what :func:`to_plain` took apart.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        If it is no such thing.
+    """
+    kind = plain["kind"]
+    if kind == MergeStep.kind:
+        return MergeStep(arrays["rows"].astype(np.int64))
+    if kind == CovarianceStep.kind:
+        return CovarianceStep()
+    if kind == InfeasibleStep.kind:
+        return InfeasibleStep()
+    if kind == BranchStep.kind:
+        i, j = plain["pair"]
+        return BranchStep(int(i), int(j), int(plain["together"]), int(plain["apart"]))
+    if kind == RelaxationStep.kind:
+        fields = {
+            field: np.ascontiguousarray(arrays[name].astype(np.dtype(dtype).newbyteorder("=")))
+            for name, (field, dtype) in _RELAXATION_ARRAYS.items()
+        }
+        return RelaxationStep(unit=float(plain["unit"]), weight_unit=float(plain["weight_unit"]), **fields)
+    raise ValueError(f"unknown kind of step {kind!r}")
