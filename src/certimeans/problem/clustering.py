@@ -15,22 +15,23 @@ from certimeans.problem.instance import Instance
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """A partition of the points of an instance, with its cost recomputed from the raw data.
+    """A partition of the points of an instance, with its cost proven from the raw data.
 
     Attributes
     ----------
     labels
         Cluster of each point; clusters are numbered by first appearance.
     centres
-        Weighted mean of each cluster, one row a cluster.
+        Weighted mean of each cluster in the user's units, one row per cluster; ``None`` for a Gram matrix.
     sizes
         Number of points in each cluster.
     cost
-        Weighted sum of squared distances of the points to the centre of their cluster.
+        Weighted sum of squared distances of the points to the centre of their cluster: at least the exact one, and
+        above it by rounding only; 0 only if it is exactly 0.
     """
 
     labels: IntArray
-    centres: FloatArray
+    centres: FloatArray | None
     sizes: IntArray
     cost: float
 
@@ -44,8 +45,8 @@ class Clustering:
             If there is not exactly one label for each point.
         """
         numbered = as_labels(labels, instance.n_points)
-        centres, cost = _centres_and_cost(instance, numbered)
-        return cls(numbered, centres, np.bincount(numbered), cost)
+        cost = instance.cost(numbered).high
+        return cls(numbered, _centres(instance, numbered), np.bincount(numbered), cost)
 
     @property
     def n_clusters(self) -> int:
@@ -90,25 +91,20 @@ def by_first_appearance(labels: np.ndarray[Any, Any]) -> IntArray:
     return numbered
 
 
-def _centres_and_cost(instance: Instance, labels: IntArray) -> tuple[FloatArray, float]:
-    """Compute centres and cost with care for cancellation.
+def _centres(instance: Instance, labels: IntArray) -> FloatArray | None:
+    """Return the weighted mean of each cluster, in the user's units; ``None`` without points.
 
-    Coordinates are taken relative to one point of the cluster, so a cluster far from the others, or data far from
-    the origin, keep their digits; the centre's own rounding error is removed from the cost to first order.
+    Means are taken relative to one point of the cluster, so a cluster far from the origin keeps its digits.
     """
+    if instance.geometry != "points":
+        return None
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(labels.max() + 1))
-    weights, scaled = instance.weights[order], instance.scaled
-    cluster = labels[order]
-    anchors = scaled.points[order[starts]]
-    # Features by points: numpy then sums along the last axis pairwise, which loses the fewest digits.
-    relative = (scaled.points[order] - anchors[cluster]).T.copy()
-    cluster_weights = np.add.reduceat(weights, starts)
-    means = np.add.reduceat(relative * weights, starts, axis=1) / cluster_weights
-    relative -= means[:, cluster]
-    residual = np.add.reduceat(relative * weights, starts, axis=1)
-    squares = float((weights * (relative * relative).sum(axis=0)).sum())
-    cost = max(0.0, squares - float((residual * residual / cluster_weights).sum()))
-    offsets = np.ldexp(means.T, scaled.exponent)
-    centres = instance.points[order[starts]] + offsets
-    return centres, scaled.in_original_units(cost)
+    points, weights = instance.points, instance.scaled.weights[order]
+    anchors = points[order[starts]]
+    centres = np.empty_like(anchors)
+    totals = np.add.reduceat(weights, starts)
+    for feature in range(points.shape[1]):  # one at a time: a table of a million points is not copied
+        relative = points[order, feature] - anchors[labels[order], feature]
+        centres[:, feature] = anchors[:, feature] + np.add.reduceat(relative * weights, starts) / totals
+    return centres

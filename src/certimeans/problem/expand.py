@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from certimeans._typing import FloatArray, IntArray
 from certimeans.errors import InputError
 from certimeans.problem.constraints import Constraints, PartialLabels, as_pairs
-from certimeans.problem.scaling import exponent_of
+from certimeans.problem.cost import exponent_of
 
 MAX_DIAMETER_PAIRS = 20_000_000
 """A diameter that forbids more pairs than this is refused: they would not fit in memory any more."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
-from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +16,16 @@ from numpy.typing import ArrayLike
 from certimeans._typing import FloatArray, IntArray
 from certimeans.errors import InputError
 from certimeans.problem.constraints import Constraints, PairsLike
+from certimeans.problem.cost import Interval, as_interval, cost_by_feature, cost_of_gram
 from certimeans.problem.expand import expand
-from certimeans.problem.scaling import ScaledPoints, centre_and_scale
+from certimeans.problem.scaling import SMALLEST_WEIGHT_RATIO, ScaledData, scale_gram, scale_points
+from certimeans.problem.validation import as_gram, as_n_clusters, as_points, as_weights, gram_of_distances
+
+_SMALLEST_SCATTER = 2.0**-1000
+"""Below it a cost may have too few digits for a proof: doubles lose digits from 2**-1022 on."""
+
+
+Geometry = Literal["points", "gram"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,21 +37,27 @@ class Instance:
 
     Parameters
     ----------
-    points
-        One row a point; numbers of any kind, or a DataFrame.
+    table
+        The points, one row per point: numbers of any kind, or a DataFrame. Or their Gram matrix.
     n_clusters
         k, the number of clusters.
     constraints
         What must and what cannot share a cluster.
     weights
         Positive weight of each point; 1 if not given.
+    feature_names
+        Names of the columns; a DataFrame's own if not given.
+    geometry
+        Whether ``table`` holds points, or inner products: a symmetric matrix K, which gives clusters C the cost
+        ``sum_i w_i K_ii - sum_C (sum_{i, j in C} w_i w_j K_ij) / w(C)``. It need not be positive semidefinite.
+    standardize
+        Whether distances are measured in standard deviations of the features (population variance, unweighted).
+        The points stay the user's own; features that are constant do not count.
 
     Attributes
     ----------
     must_link, cannot_link
         The constraints of every kind as pairs, each once, smaller number first.
-    feature_names
-        Column names of a DataFrame, else ``None``.
 
     Raises
     ------
@@ -49,174 +65,191 @@ class Instance:
         If an argument is not usable; the message names it and says where.
     """
 
-    points: FloatArray
+    table: FloatArray
     n_clusters: int
     constraints: Constraints = field(default_factory=Constraints)
     weights: FloatArray = None  # type: ignore[assignment]  # None means 1 each; set in __post_init__
     feature_names: tuple[str, ...] | None = None
+    geometry: Geometry = "points"
+    standardize: bool = False
     must_link: IntArray = field(init=False)
     cannot_link: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
         names = self.feature_names
-        if names is None and hasattr(self.points, "columns"):
-            names = tuple(str(column) for column in self.points.columns)
-        points = as_points(self.points)
-        weights = as_weights(self.weights, len(points))
-        n_clusters = as_n_clusters(self.n_clusters, len(points))
-        self.constraints.check_range(len(points))
-        pairs = expand(self.constraints, points)
+        if names is None and self.geometry == "points" and hasattr(self.table, "columns"):
+            names = tuple(str(column) for column in self.table.columns)
+        table = as_points(self.table) if self.geometry == "points" else as_gram(self.table)
+        if self.standardize and self.geometry == "gram":
+            raise InputError("a Gram matrix cannot be standardised: it has no features; compute it from scaled points")
+        weights = as_weights(self.weights, len(table))
+        n_clusters = as_n_clusters(self.n_clusters, len(table))
+        self.constraints.check_range(len(table))
         for name, value in (
-            ("points", points),
+            ("table", table),
             ("weights", weights),
             ("n_clusters", n_clusters),
             ("feature_names", names),
-            ("must_link", pairs.must_link),
-            ("cannot_link", pairs.cannot_link),
+            ("standardize", bool(self.standardize)),
         ):
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
             object.__setattr__(self, name, value)
-        if not np.isfinite(self.total_scatter):
-            raise InputError(
-                f"the squared distances of these points are too large for double precision (largest coordinate "
-                f"{np.abs(points).max():.3g}, largest weight {weights.max():.3g}); divide the points by a constant"
-            )
+        pairs = expand(self.constraints, self._positions)
+        for name, links in (("must_link", pairs.must_link), ("cannot_link", pairs.cannot_link)):
+            links.setflags(write=False)
+            object.__setattr__(self, name, links)
+        self._check_range_of_costs()
 
     @classmethod
-    def create(
+    def create(  # noqa: PLR0913  # all that a problem can consist of
         cls,
-        points: ArrayLike,
-        n_clusters: int,
+        points: ArrayLike | None = None,
+        n_clusters: int | None = None,
         *,
+        gram: ArrayLike | None = None,
+        squared_distances: ArrayLike | None = None,
         must_link: PairsLike | None = None,
         cannot_link: PairsLike | None = None,
         weights: ArrayLike | None = None,
-        **kinds: Any,
+        diameter: float | None = None,
+        split: float | None = None,
+        partial_labels: Iterable[Any] | None = None,
+        standardize: bool = False,
+        feature_names: tuple[str, ...] | None = None,
     ) -> Instance:
-        """Build an instance from plain arguments; ``kinds`` are the other kinds of :meth:`Constraints.create`."""
-        constraints = Constraints.create(must_link, cannot_link, **kinds)
-        return cls(points, n_clusters, constraints, weights)  # type: ignore[arg-type]  # __post_init__ converts
+        """Build an instance from plain arguments: points, or a Gram matrix, or squared distances."""
+        if sum(given is not None for given in (points, gram, squared_distances)) != 1:
+            raise InputError("give one of points, gram and squared_distances")
+        constraints = Constraints.create(
+            must_link, cannot_link, diameter=diameter, split=split, partial_labels=partial_labels
+        )
+        table, geometry = (points, "points") if points is not None else (gram, "gram")
+        if squared_distances is not None:
+            table = gram_of_distances(squared_distances)
+        return cls(table, n_clusters, constraints, weights, feature_names, geometry, standardize)  # type: ignore[arg-type]  # __post_init__ converts
+
+    @property
+    def points(self) -> FloatArray:
+        """The points, one row per point.
+
+        Raises
+        ------
+        InputError
+            If the problem was given as a Gram matrix, which knows no points.
+        """
+        if self.geometry != "points":
+            raise InputError("this needs points, but the problem was given as a Gram matrix")
+        return self.table
 
     @property
     def n_points(self) -> int:
         """Number of points."""
-        return len(self.points)
+        return len(self.table)
 
     @property
     def n_features(self) -> int:
-        """Number of coordinates of a point."""
-        return int(self.points.shape[1])
+        """Number of coordinates of a point; 0 for a Gram matrix."""
+        return int(self.table.shape[1]) if self.geometry == "points" else 0
 
     @cached_property
-    def scaled(self) -> ScaledPoints:
-        """The points, centred at their weighted mean and scaled: what all numerical work starts from."""
-        return centre_and_scale(self.points, self.weights)
+    def variances(self) -> list[tuple[Fraction, Fraction]] | None:
+        """For each feature two numbers that enclose its variance, by which squares are divided; ``None`` for none."""
+        if not self.standardize:
+            return None
+        everything = np.zeros(self.n_points, dtype=np.int64)
+        scatters = cost_by_feature(self.points, np.ones(self.n_points), everything, 1)
+        return [(low / self.n_points, high / self.n_points) for low, high in scatters]
+
+    @cached_property
+    def scaled(self) -> ScaledData:
+        """The problem in working numbers: what all numerical work starts from."""
+        if self.geometry == "gram":
+            return scale_gram(self.table, self.weights, self.n_clusters)
+        return scale_points(self.table, self.weights, self._deviations)
 
     @cached_property
     def total_scatter(self) -> float:
-        """Cost of a single cluster with all points, in the user's units."""
-        squares = (self.scaled.points**2).sum(axis=1)
-        return self.scaled.in_original_units(float(self.weights @ squares))
+        """Cost of a single cluster with all points, in the user's units, rounded up."""
+        return self.cost(np.zeros(self.n_points, dtype=np.int64)).high
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of all that defines the problem: equal for equal points, weights, k and pairs."""
-        digest = hashlib.sha256(b"certimeans instance 1\n")
-        digest.update(np.array([*self.points.shape, self.n_clusters], dtype="<i8").tobytes())
-        for values in (self.points, self.weights):
+        digest = hashlib.sha256(b"certimeans instance 2\n")
+        digest.update(f"{self.geometry}\n{int(self.standardize)}\n".encode())
+        digest.update(np.array([self.n_points, self.n_features, self.n_clusters], dtype="<i8").tobytes())
+        for values in (self.table, self.weights):
             digest.update((values + 0.0).astype("<f8").tobytes())  # + 0.0 turns -0.0 into 0.0
         for pairs in (self.must_link, self.cannot_link):
             digest.update(np.array([len(pairs)], dtype="<i8").tobytes())
             digest.update(pairs.astype("<i8").tobytes())
         return digest.hexdigest()
 
+    def cost(self, labels: IntArray) -> Interval:
+        """Enclose the cost of clusters 0, 1, ..., all of which have points, in the user's units."""
+        k = int(labels.max()) + 1
+        if self.geometry == "gram":
+            return as_interval(*cost_of_gram(self.table, self.weights, labels, k))
+        low = high = Fraction(0)
+        costs = cost_by_feature(self.table, self.weights, labels, k)
+        variances = self.variances or [(Fraction(1), Fraction(1))] * len(costs)
+        for (least, most), (smallest, largest) in zip(costs, variances, strict=True):
+            if most > 0:  # else the feature is constant in each cluster, and its variance may be 0
+                low += least / largest
+                high += most / smallest
+        return as_interval(low, high)
+
+    @cached_property
+    def _deviations(self) -> FloatArray | None:
+        """Standard deviations, correct to about twice the working precision's half; 1 for constant features."""
+        if self.variances is None:
+            return None
+        return np.array([_root(low) for low, _ in self.variances])
+
+    @cached_property
+    def _positions(self) -> FloatArray:
+        """Points between which distances are measured, for constraints that are about distances."""
+        if self.geometry == "gram":
+            if self.constraints.diameter is not None or self.constraints.split is not None:
+                raise InputError("diameter and split need points; a Gram matrix has none")
+            return np.empty((self.n_points, 0))
+        if self._deviations is None:
+            return self.table
+        fractions, exponents = np.frexp(self._deviations)
+        moved = self.table - np.median(self.table, axis=0)
+        return np.ldexp(moved, -exponents) / fractions
+
+    def _check_range_of_costs(self) -> None:
+        """Refuse problems whose costs are no ordinary doubles."""
+        if self.weights.min() < SMALLEST_WEIGHT_RATIO * self.weights.max():
+            raise InputError(
+                f"weights from {self.weights.min():.3g} to {self.weights.max():.3g} differ by more than double "
+                "precision can handle; leave out the points with the smallest weights"
+            )
+        scatter = abs(self.total_scatter)
+        if not np.isfinite(scatter):
+            raise InputError(
+                f"the squared distances of these points are too large for double precision (largest number "
+                f"{np.abs(self.table).max():.3g}, largest weight {self.weights.max():.3g}); divide them by a constant"
+            )
+        if 0 < scatter < _SMALLEST_SCATTER:
+            raise InputError(
+                f"the squared distances of these points are too small for double precision (all of them together "
+                f"make {scatter:.3g}); multiply the points or the weights by a constant"
+            )
+
     def __repr__(self) -> str:
+        features = f"{self.n_features} features" if self.geometry == "points" else "a Gram matrix"
         return (
-            f"Instance({self.n_points} points, {self.n_features} features, k={self.n_clusters}, "
-            f"{len(self.must_link)} must-links, {len(self.cannot_link)} cannot-links)"
+            f"Instance({self.n_points} points, {features}{', standardized' if self.standardize else ''}, "
+            f"k={self.n_clusters}, {len(self.must_link)} must-links, {len(self.cannot_link)} cannot-links)"
         )
 
 
-def as_points(points: Any) -> FloatArray:
-    """Copy a user's points into a table of finite doubles.
-
-    Raises
-    ------
-    InputError
-        If they are not such a table; the message names the first bad row and column.
-    """
-    if hasattr(points, "tocsr"):
-        raise InputError("points are a sparse matrix; pass a dense one, e.g. points.toarray()")
-    try:
-        array = np.asarray(points)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"points must be a table of numbers, every row of the same length ({error})") from None
-    if array.ndim != 2:
-        advice = "; for one feature pass points.reshape(-1, 1)" if array.ndim == 1 else ""
-        raise InputError(f"points must be a 2-D table, one row a point; got shape {array.shape}{advice}")
-    if array.size == 0:
-        raise InputError(f"points are empty: got {array.shape[0]} rows and {array.shape[1]} columns")
-    if np.iscomplexobj(array):
-        raise InputError("points hold complex numbers; only real ones can be clustered")
-    table = _as_doubles(array)
-    bad = np.argwhere(~np.isfinite(table))
-    if bad.size:
-        row, column = bad[0]
-        given = array[row, column]
-        raise InputError(
-            f"points[{row}, {column}] is {given}: every coordinate must be a finite number "
-            f"({len(bad)} such {'entry' if len(bad) == 1 else 'entries'}); fill or drop missing values first"
-        )
-    return table
-
-
-def _as_doubles(array: np.ndarray[Any, Any]) -> FloatArray:
-    try:
-        if array.dtype.kind in "biuf":
-            with np.errstate(over="ignore"):  # what overflows becomes inf and is reported with its place
-                return np.array(array, dtype=np.float64, order="C")
-        if array.dtype.kind == "O":
-            return np.array(array, dtype=np.float64, order="C")
-    except (TypeError, ValueError, OverflowError):
-        pass
-    cells = [(place, value) for place, value in np.ndenumerate(array) if not _is_number(value)]
-    if not cells:
-        raise InputError(f"points have type {array.dtype}; pass numbers, not text or dates")
-    (row, column), value = cells[0]
-    raise InputError(f"points[{row}, {column}] is {str(value)!r}: every coordinate must be a number")
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return bool(np.isfinite(float(value)))
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
-def as_weights(weights: ArrayLike | None, n_points: int) -> FloatArray:
-    """Check weights, one positive finite number a point; ``None`` stands for 1 each."""
-    if weights is None:
-        return np.ones(n_points)
-    try:
-        array = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError("weights must be numbers, one for each point") from None
-    if array.shape != (n_points,):
-        raise InputError(f"weights have shape {array.shape}; give one number for each of the {n_points} points")
-    bad = np.flatnonzero(~(np.isfinite(array) & (array > 0)))
-    if bad.size:
-        raise InputError(f"weights[{bad[0]}] is {array[bad[0]]}: every weight must be positive and finite")
-    return array
-
-
-def as_n_clusters(n_clusters: object, n_points: int) -> int:
-    """Check k: an integer from 1 to the number of points."""
-    if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
-        raise InputError(f"n_clusters must be an integer; got {n_clusters!r}")
-    n_clusters = int(n_clusters)
-    if n_clusters < 1:
-        raise InputError(f"n_clusters must be at least 1; got {n_clusters}")
-    if n_clusters > n_points:
-        raise InputError(f"n_clusters is {n_clusters}, but there are only {n_points} points")
-    return n_clusters
+def _root(value: Fraction) -> float:
+    """Return the square root of a number that may be far from 1; 1 for 0."""
+    if value == 0:
+        return 1.0
+    halves = (value.numerator.bit_length() - value.denominator.bit_length()) // 2
+    return math.ldexp(math.sqrt(float(value / Fraction(4) ** halves)), halves)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from certimeans.errors import InputError
 from certimeans.problem.constraints import Constraints
 from certimeans.problem.expand import pairs_from_labels
-from certimeans.problem.instance import as_points
+from certimeans.problem.validation import as_points
 from certimeans.problem.io.atomic import write_atomically
 from certimeans.problem.io.layout import NAME_TITLES, is_text
 from certimeans.problem.io.links import read_constraints

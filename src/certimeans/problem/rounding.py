@@ -1,0 +1,49 @@
+"""Numbers that are rounded in a known direction.
+
+Python's fractions are exact, and ``float(Fraction)`` is correctly rounded, in the subnormal range too; so one
+comparison decides whether the nearest float lies on the right side.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+UNIT_ROUNDOFF = 2.0**-53
+"""Half the distance from 1 to the next float: the relative error of one operation, if nothing underflows."""
+
+
+def rounding_factor(operations: int) -> float:
+    """Bound the relative error of that many floating-point operations in a row: n u / (1 - n u)."""
+    return operations * UNIT_ROUNDOFF / (1 - operations * UNIT_ROUNDOFF)
+
+
+def rounded_up(value: Fraction) -> float:
+    """Return the smallest float that is not below ``value``; infinity if there is no other."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.nextafter(math.inf, 0.0)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def rounded_down(value: Fraction) -> float:
+    """Return the largest float that is not above ``value``."""
+    return 0.0 - rounded_up(-value)  # not -0.0
+
+
+def scaled_up(value: float, exponent: int) -> float:
+    """Return ``value * 2**exponent``, rounded up where that is no float."""
+    return _scaled(value, exponent, rounded_up)
+
+
+def scaled_down(value: float, exponent: int) -> float:
+    """Return ``value * 2**exponent``, rounded down where that is no float."""
+    return _scaled(value, exponent, rounded_down)
+
+
+def _scaled(value: float, exponent: int, rounded: object) -> float:
+    if not math.isfinite(value) or value == 0.0:
+        return value
+    assert callable(rounded)  # noqa: S101  # one of the two functions above
+    return float(rounded(Fraction(value) * Fraction(2) ** exponent))
