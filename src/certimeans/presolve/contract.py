@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,48 +11,61 @@ from scipy.sparse import csr_array
 from certimeans._typing import FloatArray, IntArray
 from certimeans.presolve.graph import Contradiction, Graph, unique_edges
 from certimeans.problem.instance import Instance
+from certimeans.problem.rounding import rounding_factor
+from certimeans.problem.scaling import CostScale
 
 
 @dataclass(frozen=True, eq=False)
 class SuperPoints:
     """Groups of points that share a cluster in every clustering considered, and what cannot be joined.
 
-    Distances are in units in which the total scatter of the instance is 1, and the weighted mean of all points is
-    the origin. The cost of a partition of the super-points into clusters C is::
+    In working units (:mod:`certimeans.problem.scaling`). With p_i the weighted sum of the points of group i, the cost
+    of a partition of the groups into clusters C is::
 
-        scatter - sum over C of |sum of C's vectors|^2 / (sum of C's weights)
+        scatter - sum over C of (sum of <p_i, p_j> over i, j in C) / (sum of C's weights)
 
     Attributes
     ----------
     weights
         Total weight of each group.
     vectors
-        Weighted sum of each group's points.
+        The p_i, one row per group; ``None`` if the problem was given as a Gram matrix.
     graph
         Cannot-links between the groups.
     n_clusters
         k, the number of clusters.
     group_of
         The group of each original point: the inverse data that undo the contraction.
-    scatter
-        Cost of a single cluster with all points: 1, or 0 if all points are equal.
+    scale
+        What leads from working units back to the user's.
+    products
+        The inner products <p_i, p_j>, if they are known already.
     """
 
     weights: FloatArray
-    vectors: FloatArray
+    vectors: FloatArray | None
     graph: Graph
     n_clusters: int
     group_of: IntArray
-    scatter: float = 1.0
+    scale: CostScale = field(default_factory=CostScale)
+    products: FloatArray | None = None
 
     @property
     def size(self) -> int:
         """Number of super-points."""
         return len(self.weights)
 
+    @property
+    def scatter(self) -> float:
+        """The constant of the cost: about 1, or 0 if all points are equal."""
+        return self.scale.scatter
+
     @cached_property
     def gram(self) -> FloatArray:
         """Inner products of the vectors; memory grows with the square of the size."""
+        if self.products is not None:
+            return self.products
+        assert self.vectors is not None  # noqa: S101  # one of the two is there
         products: FloatArray = self.vectors @ self.vectors.T
         return products
 
@@ -80,27 +93,52 @@ class SuperPoints:
         size = int(group_of.max()) + 1
         return SuperPoints(
             _sum_by_group(group_of, self.weights, size),
-            _sum_by_group(group_of, self.vectors, size),
+            None if self.vectors is None else _sum_by_group(group_of, self.vectors, size),
             Graph(size, lift(edges, group_of)),
             self.n_clusters,
             group_of[self.group_of],
-            self.scatter,
+            self.scale,
+            None if self.vectors is not None else _sum_of_products(group_of, self.gram, size),
         )
+
+    def relative_error(self) -> float:
+        """Bound the relative error of the vectors and their products, entry by entry, that rounding of sums makes."""
+        return 4 * rounding_factor(len(self.group_of) + 16)
+
+    def objective_error(self) -> float:
+        """Bound how far the cost of any clustering may be from the exact one in working units, through rounding.
+
+        Points: the matrix A with rows p_i / sqrt(w_i) has a Frobenius norm of at most the root of the scatter. Rounded
+        sums over a group and over the dimension change A A', and with it its product with a projector of trace k, by at
+        most their norm times k. A Gram matrix: entry errors are relative to sums of absolute values, whose norm in the
+        scaling D^{1/2} K D^{1/2} does not grow when groups are merged.
+        """
+        n, k = len(self.group_of), self.n_clusters
+        if self.vectors is None:
+            return rounding_factor(2 * n + 64) * (k * self.scale.gram_norm + abs(self.scatter) + self.scale.gram_norm)
+        dimension = self.vectors.shape[1]
+        products = self.relative_error() + rounding_factor(dimension + 16)
+        return self.scatter * (k * products + rounding_factor(n + dimension + 16))
 
 
 def contract(instance: Instance, group_of: IntArray) -> SuperPoints:
     """Build the super-points of an instance from the group of each point."""
     size = int(group_of.max()) + 1
-    points, weights = instance.scaled.points, instance.weights
-    scatter = float(weights @ (points**2).sum(axis=1))
-    unit = np.sqrt(scatter) if scatter > 0 else 1.0
+    weights, points, gram, scale = instance.scaled
+    vectors = products = None
+    if points is not None:
+        vectors = _sum_by_group(group_of, points * weights[:, None], size)
+    else:
+        assert gram is not None  # noqa: S101  # one of the two is there
+        products = _sum_of_products(group_of, gram * np.outer(weights, weights), size)
     return SuperPoints(
         _sum_by_group(group_of, weights, size),
-        _sum_by_group(group_of, points * (weights / unit)[:, None], size),
+        vectors,
         Graph(size, lift(instance.cannot_link, group_of)),
         instance.n_clusters,
         group_of,
-        1.0 if scatter > 0 else 0.0,
+        scale,
+        products,
     )
 
 
@@ -123,3 +161,12 @@ def _sum_by_group(group_of: IntArray, rows: FloatArray, size: int) -> FloatArray
     indicator = csr_array((ones, (group_of, np.arange(len(group_of)))), shape=(size, len(group_of)))
     sums: FloatArray = np.asarray(indicator @ rows)
     return sums
+
+
+def _sum_of_products(group_of: IntArray, products: FloatArray, size: int) -> FloatArray:
+    """Sum a symmetric matrix by groups of rows and of columns."""
+    if size == len(group_of):
+        return products  # nothing is merged: groups are numbered by first appearance
+    half = _sum_by_group(group_of, products, size)
+    sums = _sum_by_group(group_of, np.ascontiguousarray(half.T), size)
+    return 0.5 * (sums + sums.T)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,8 +37,82 @@ _TINY = 1e-140  # far above what underflows here, far below a rounding error of 
 _FAR = 2.0**20  # times the median distance from the median: then the mean is no place to compute from
 
 
-@dataclass(frozen=True, eq=False)
-class ScaledData:
+@dataclass(frozen=True)
+class CostScale:
+    """What leads from working units back to the user's, and how exact the working numbers are.
+
+    Attributes
+    ----------
+    scatter
+        Cost of a single cluster at the origin, sum of w_i |x_i|^2: about 1, or 0 if all points are equal.
+    factor, exponent
+        A cost in the user's units is ``factor * 2**exponent`` times one in working units.
+    weight_exponent
+        A weight of the user is ``2**weight_exponent`` times the working one.
+    weights_are_exact
+        Whether sums of the weights are exact in floating point.
+    root_error
+        How far the square root of a clustering's cost may be from the exact one.
+    error
+        How far the cost itself may be off besides.
+    is_gram
+        Whether the problem was given as a Gram matrix. Its costs may be negative.
+    gram_norm
+        For a Gram matrix, Frobenius norm of its entries in the scaling D^{1/2} K D^{1/2}.
+    """
+
+    scatter: float = 1.0
+    factor: float = 1.0
+    exponent: int = 0
+    weight_exponent: int = 0
+    weights_are_exact: bool = True
+    root_error: float = 0.0
+    error: float = 0.0
+    is_gram: bool = False
+    gram_norm: float = 0.0
+
+    @property
+    def unit(self) -> float:
+        """The cost unit as a float, correctly rounded."""
+        return float(self._exact_unit)
+
+    @property
+    def weight_unit(self) -> float:
+        """The weight unit."""
+        return float(Fraction(2) ** self.weight_exponent)
+
+    @property
+    def nothing_proven(self) -> float:
+        """What is known without any proof, in either units: no cost is negative, unless it comes from a Gram matrix."""
+        return -math.inf if self.is_gram else 0.0
+
+    def to_user(self, bound: float) -> float:
+        """Turn a proven bound in working units into one in the user's units, rounded down."""
+        if math.isinf(bound) and bound > 0:
+            return bound
+        if not bound > self.nothing_proven or (self.scatter == 0 and not self.is_gram):
+            return self.nothing_proven
+        if not self.is_gram:
+            bound = max(0.0, math.sqrt(bound) - self.root_error) ** 2
+        bound -= self.error
+        bound -= 16 * UNIT_ROUNDOFF * abs(bound)  # for the roundings above
+        return max(self.nothing_proven, rounded_down(Fraction(bound) * self._exact_unit))
+
+    def target(self, cost: float) -> float:
+        """Return what a bound in working units must reach to prove ``cost`` in the user's units."""
+        if math.isinf(cost) or (self.scatter == 0 and not self.is_gram):
+            return math.inf
+        wanted = float(Fraction(cost) / self._exact_unit)
+        if not self.is_gram:
+            wanted = (math.sqrt(max(wanted, 0.0)) + 2 * self.root_error) ** 2
+        return wanted + 2 * self.error + 64 * UNIT_ROUNDOFF * abs(wanted)
+
+    @property
+    def _exact_unit(self) -> Fraction:
+        return Fraction(self.factor) * Fraction(2) ** self.exponent
+
+
+class ScaledData(NamedTuple):
     """An instance in working numbers.
 
     Attributes
@@ -48,64 +123,12 @@ class ScaledData:
         One row per point; ``None`` for a Gram matrix.
     gram
         The centred Gram matrix; ``None`` for points.
-    scatter
-        Cost of a single cluster at the origin, sum of w_i |x_i|^2: about 1, or 0 if all points are equal.
-    weights_are_exact
-        Whether sums of the weights are exact in floating point.
-    factor, exponent
-        A cost in the user's units is ``factor * 2**exponent`` times one in working units.
-    weight_exponent
-        A weight of the user is ``2**weight_exponent`` times the one here.
-    root_error
-        How far the square root of a clustering's cost may be from the exact one.
-    error
-        How far the cost itself may be off besides.
-    gram_norm
-        For a Gram matrix, Frobenius norm of its absolute values in the scaling D^{1/2} K D^{1/2}.
     """
 
     weights: FloatArray
     vectors: FloatArray | None
     gram: FloatArray | None
-    scatter: float
-    weights_are_exact: bool
-    factor: float
-    exponent: int
-    weight_exponent: int
-    root_error: float
-    error: float
-    gram_norm: float = 0.0
-
-    @property
-    def unit(self) -> float:
-        """The cost unit as a float, correctly rounded; 1 if all points are equal."""
-        return float(Fraction(self.factor) * Fraction(2) ** self.exponent)
-
-    @property
-    def weight_unit(self) -> float:
-        """The weight unit."""
-        return float(Fraction(2) ** self.weight_exponent)
-
-    def to_user(self, bound: float) -> float:
-        """Turn a proven bound in working units into one in the user's units, rounded down."""
-        if math.isinf(bound) or math.isnan(bound):
-            return bound if bound > 0 else (0.0 if self.gram is None else -math.inf)
-        if self.gram is None:
-            if bound <= 0 or self.scatter == 0:
-                return 0.0  # no cost is negative
-            bound = max(0.0, math.sqrt(bound) - self.root_error) ** 2
-        bound -= self.error
-        bound -= 16 * UNIT_ROUNDOFF * abs(bound)  # for the roundings above
-        return rounded_down(Fraction(bound) * Fraction(self.factor) * Fraction(2) ** self.exponent)
-
-    def target(self, cost: float) -> float:
-        """Return what a bound in working units must reach to prove ``cost`` in the user's units."""
-        if math.isinf(cost) or (self.gram is None and self.scatter == 0):
-            return math.inf
-        wanted = float(Fraction(cost) / (Fraction(self.factor) * Fraction(2) ** self.exponent))
-        if self.gram is None:
-            wanted = (math.sqrt(max(wanted, 0.0)) + 2 * self.root_error) ** 2
-        return wanted + 2 * self.error + 64 * UNIT_ROUNDOFF * abs(wanted)
+    scale: CostScale
 
 
 def scale_points(points: FloatArray, weights: FloatArray, deviations: FloatArray | None) -> ScaledData:
@@ -124,9 +147,8 @@ def scale_points(points: FloatArray, weights: FloatArray, deviations: FloatArray
     scaled_weights, weight_exponent = _scaled_weights(weights)
     varies = points.max(axis=0) != points.min(axis=0)
     if not varies.any():
-        return ScaledData(
-            scaled_weights, np.zeros((len(points), 1)), None, 0.0, True, 1.0, 0, weight_exponent, 0.0, 0.0
-        )
+        nothing = CostScale(scatter=0.0, weight_exponent=weight_exponent)
+        return ScaledData(scaled_weights, np.zeros((len(points), 1)), None, nothing)
     kept = points[:, varies]
     if np.abs(kept).max() > LARGEST_COORDINATE:
         raise InputError(
@@ -142,20 +164,17 @@ def scale_points(points: FloatArray, weights: FloatArray, deviations: FloatArray
     else:
         exponent = exponent_of(moved)
         moved = np.ldexp(moved, -exponent)
-    scale = math.sqrt(float(scaled_weights @ (moved * moved).sum(axis=1)))
-    vectors = np.ascontiguousarray(moved / scale)
-    return ScaledData(
-        weights=scaled_weights,
-        vectors=vectors,
-        gram=None,
+    size = math.sqrt(float(scaled_weights @ (moved * moved).sum(axis=1)))
+    vectors = np.ascontiguousarray(moved / size)
+    scale = CostScale(
         scatter=float(scaled_weights @ (vectors * vectors).sum(axis=1)),
-        weights_are_exact=sums_are_exact(weights),
-        factor=scale * scale,
+        factor=size * size,
         exponent=2 * exponent + weight_exponent,
         weight_exponent=weight_exponent,
+        weights_are_exact=sums_are_exact(weights),
         root_error=entry_error * 1.01 + _TINY,
-        error=0.0,
     )
+    return ScaledData(scaled_weights, vectors, None, scale)
 
 
 def scale_gram(gram: FloatArray, weights: FloatArray, n_clusters: int) -> ScaledData:
@@ -170,25 +189,22 @@ def scale_gram(gram: FloatArray, weights: FloatArray, n_clusters: int) -> Scaled
     centred = 0.5 * (centred + centred.T)
     sizes = np.abs(entries) + np.abs(shift)[:, None] + np.abs(shift)[None, :]
     roots = np.sqrt(scaled_weights)
-    diagonal = centred.diagonal()
-    scale = float(scaled_weights @ np.abs(diagonal)) or float(np.linalg.norm(centred * np.outer(roots, roots))) or 1.0
-    entry_error = 8 * UNIT_ROUNDOFF
-    off_diagonal = n_clusters * float(np.linalg.norm(sizes * np.outer(roots, roots)))
-    error = entry_error * (float(scaled_weights @ sizes.diagonal()) + off_diagonal)
-    centred = np.ascontiguousarray(centred / scale)
-    return ScaledData(
-        weights=scaled_weights,
-        vectors=None,
-        gram=centred,
+    outer = np.outer(roots, roots)
+    size = float(scaled_weights @ np.abs(centred.diagonal())) or float(np.linalg.norm(centred * outer)) or 1.0
+    off_diagonal = n_clusters * float(np.linalg.norm(sizes * outer))
+    error = 8 * UNIT_ROUNDOFF * (float(scaled_weights @ sizes.diagonal()) + off_diagonal)
+    centred = np.ascontiguousarray(centred / size)
+    scale = CostScale(
         scatter=float(scaled_weights @ centred.diagonal()),
-        weights_are_exact=sums_are_exact(weights),
-        factor=scale,
+        factor=size,
         exponent=exponent + weight_exponent,
         weight_exponent=weight_exponent,
-        root_error=0.0,
-        error=1.01 * error / scale + _TINY,
-        gram_norm=float(np.linalg.norm(centred * np.outer(roots, roots))) * (1 + rounding_factor(len(weights) ** 2)),
+        weights_are_exact=sums_are_exact(weights),
+        error=1.01 * error / size + _TINY,
+        is_gram=True,
+        gram_norm=float(np.linalg.norm(centred * outer)) * (1 + rounding_factor(len(weights) ** 2)),
     )
+    return ScaledData(scaled_weights, None, centred, scale)
 
 
 def sums_are_exact(weights: FloatArray) -> bool:

@@ -5,28 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 
 import numpy as np
 
 from certimeans._typing import FloatArray
+from certimeans.bounds.protocol import RoundStatistics, StopReason
 from certimeans.bounds.relaxation.admm import Admm, AdmmSettings, Iterate
 from certimeans.bounds.relaxation.cuts.separation import SeparationSettings, Separator
 from certimeans.bounds.relaxation.model import Relaxation
-from certimeans.bounds.relaxation.proof import Proof
-from certimeans.bounds.relaxation.safe_bound import NO_BOUND
+from certimeans.bounds.relaxation.safe_bound import NO_BOUND, SafeBound
 from certimeans.bounds.relaxation.spectral import SpectralError
 from certimeans.deadline import Deadline
-
-
-class StopReason(Enum):
-    """Why the loop ended. The bound is proven in every case."""
-
-    PRUNED = "the bound reached the pruning value"
-    STALLED = "neither the bound nor the cuts made progress any more"
-    DEADLINE = "the deadline passed or a stop was requested"
-    ROUNDS = "the limit on rounds was reached"
-    BROKE_DOWN = "the iterates were not finite any more"
 
 
 @dataclass(frozen=True)
@@ -68,31 +57,14 @@ class CuttingPlaneSettings:
             raise ValueError(f"CuttingPlaneSettings.stall_progress must be between 0 and 1; got {self.stall_progress}")
 
 
-@dataclass(frozen=True)
-class RoundStatistics:
-    """What one round did: counts, the best proven bound after it, and where its time went."""
-
-    iterations: int
-    n_cuts: int
-    new_cuts: int
-    safe_lower_bound: float
-    seconds: float
-    spectral_seconds: float
-    polyhedral_seconds: float
-    separation_seconds: float
-    bound_seconds: float
-
-
 @dataclass(frozen=True, eq=False)
 class RelaxationOutcome:
     """What the loop found.
 
     Attributes
     ----------
-    safe_lower_bound
-        Proven lower bound on the cost of every clustering, in units of the scatter.
-    proof
-        The multipliers that prove it.
+    proven
+        The best bound, in working units, with the multipliers that prove it.
     best
         The iterate that they come from: where children go on.
     matrix
@@ -100,11 +72,15 @@ class RelaxationOutcome:
     """
 
     reason: StopReason
-    safe_lower_bound: float
-    proof: Proof
+    proven: SafeBound
     best: Iterate
     matrix: FloatArray
     rounds: tuple[RoundStatistics, ...]
+
+    @property
+    def safe_lower_bound(self) -> float:
+        """Proven lower bound on the cost of every clustering, in working units."""
+        return self.proven.safe_lower_bound
 
 
 def bound_by_cutting_planes(
@@ -115,7 +91,7 @@ def bound_by_cutting_planes(
     settings: CuttingPlaneSettings | None = None,
     seed: int = 0,
     deadline: Deadline | None = None,
-    on_round: Callable[[RoundStatistics], None] | None = None,
+    on_round: Callable[[RoundStatistics, SafeBound, Iterate], None] | None = None,
 ) -> RelaxationOutcome:
     """Bound the cost of every clustering from below, as far as ``pruning_value``.
 
@@ -124,14 +100,14 @@ def bound_by_cutting_planes(
     relaxation
         The problem.
     pruning_value
-        Stop as soon as the proven bound reaches this; infinite for the best bound. In units of the scatter. A function
+        Stop as soon as the proven bound reaches this; infinite for the best bound. In working units. A function
         is asked again each time, since better clusterings may be found meanwhile.
     start
         Where to start; its multipliers' bound is the first one proven.
     deadline
         Looked at after each iteration.
     on_round
-        Told about each round.
+        Told about each round, with the best bound so far and the iterate that proves it.
     """
     settings = settings or CuttingPlaneSettings()
     value = pruning_value if callable(pruning_value) else lambda: pruning_value
@@ -139,8 +115,7 @@ def bound_by_cutting_planes(
     reason = loop.run(on_round)
     return RelaxationOutcome(
         reason,
-        loop.best_bound,
-        Proof.pack(loop.best.cuts, loop.best_proven, relaxation.size),
+        loop.best_proven,
         loop.best,
         loop.solver.spectral_matrix(),
         tuple(loop.rounds),
@@ -176,19 +151,19 @@ class _Loop:
         self._bound_every = settings.bound_every * (2 if relaxation.size >= settings.large_size else 1)
         self._is_warm = len(start.cuts) > 0
 
-    def run(self, on_round: Callable[[RoundStatistics], None] | None) -> StopReason:
+    def run(self, on_round: Callable[[RoundStatistics, SafeBound, Iterate], None] | None) -> StopReason:
         """Go round until there is a reason to stop."""
         is_large = self.solver.relaxation.size >= self.settings.large_size
         if is_large and self.deadline.passed():  # one bound of a large problem takes a second
             return StopReason.DEADLINE
-        if self._bound_reaches_target():
-            return StopReason.PRUNED
+        if reason := self._bound_reaches_target():
+            return reason
         if self._is_exact:
             return StopReason.STALLED
         while True:
             reason = self._round()
             if on_round is not None:
-                on_round(self.rounds[-1])
+                on_round(self.rounds[-1], self.best_proven, self.best)
             if reason is not None:
                 return reason
 
@@ -221,18 +196,23 @@ class _Loop:
                 return StopReason.BROKE_DOWN
             if self.deadline.passed():
                 return StopReason.DEADLINE
-            if self.solver.iterations % self._bound_every == 0 and self._bound_reaches_target():
-                return StopReason.PRUNED
+            if self.solver.iterations % self._bound_every == 0 and (reason := self._bound_reaches_target()):
+                return reason
         return None
 
-    def _bound_reaches_target(self) -> bool:
+    def _bound_reaches_target(self) -> StopReason | None:
+        """Bound, and say whether that is enough, or whether nothing but the allowance for rounding is missing."""
         began = time.perf_counter()
         bound = self.solver.safe_bound()
         if bound.safe_lower_bound > self.best_bound:
             self.best_proven = bound
             self.best = self.solver.snapshot()
         self.bound_seconds += time.perf_counter() - began
-        return self.best_bound >= self.pruning_value()
+        value = self.pruning_value()
+        if self.best_bound >= value:
+            return StopReason.REACHED
+        allowance = self.best_proven.unsafe_lower_bound - self.best_bound
+        return StopReason.ROUNDING if self.best_bound + 2 * allowance >= value else None
 
     @property
     def best_bound(self) -> float:

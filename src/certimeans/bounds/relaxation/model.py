@@ -19,13 +19,7 @@ import numpy as np
 
 from certimeans._typing import BoolArray, FloatArray
 from certimeans.presolve.contract import SuperPoints
-
-UNIT_ROUNDOFF = 2.0**-53
-
-
-def rounding_factor(operations: int) -> float:
-    """Bound the relative error of that many floating-point operations in a row: n u / (1 - n u)."""
-    return operations * UNIT_ROUNDOFF / (1 - operations * UNIT_ROUNDOFF)
+from certimeans.problem.rounding import rounding_factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +43,7 @@ class Relaxation:
     max_cluster_weight
         No cluster can weigh more: all but the k - 1 lightest super-points.
     weight_error
-        Relative error of the weights: 0 if they are integers, else that of summing them.
+        Relative error of the weights: 0 if all sums of the user's weights are exact, else that of summing them.
     objective_error
         How far the cost of a clustering may be from the exact one because C and the constant are rounded.
     """
@@ -79,12 +73,7 @@ class Relaxation:
         first, second = super_points.graph.edges.T
         forbidden[first, second] = forbidden[second, first] = True
         heaviest = float(np.sort(weights)[k - 1 :].sum())
-        n_points, dimension = len(super_points.group_of), super_points.vectors.shape[1]
-        are_exact = bool((weights == np.round(weights)).all() and weights.sum() < 2.0**53)
-        weight_error = 0.0 if are_exact else rounding_factor(n_points + 4)
-        # In units of the scatter, A with rows p_i / sqrt(w_i) has Frobenius norm at most 1. Rounded sums over a group
-        # and over the dimension change A A', and with it <C, Y>, by at most their spectral norm times trace Y = k.
-        products = 4 * rounding_factor(n_points + 16) + rounding_factor(dimension + 16)
+        weight_error = 0.0 if super_points.scale.weights_are_exact else rounding_factor(len(super_points.group_of) + 4)
         return cls(
             objective=0.5 * (objective + objective.T),
             direction=root_weights / np.sqrt(weights.sum()),
@@ -94,5 +83,5 @@ class Relaxation:
             scatter=super_points.scatter,
             max_cluster_weight=heaviest * (1 + weight_error) * (1 + rounding_factor(size + 64)),
             weight_error=weight_error,
-            objective_error=super_points.scatter * (k * products + rounding_factor(n_points + dimension + 16)),
+            objective_error=super_points.objective_error(),
         )

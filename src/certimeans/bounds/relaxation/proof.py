@@ -1,49 +1,74 @@
-"""What proves a node's bound: multipliers in the precision in which certificates store them."""
+"""Between the relaxation's multipliers and the step that stores them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
-from certimeans._typing import FloatArray
-from certimeans.bounds.relaxation.cuts.pool import Cuts
+from certimeans._typing import FloatArray, IntArray
+from certimeans.bounds.relaxation.cuts.pool import MAX_SUPPORT, Cuts
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.safe_bound import SafeBound, safe_lower_bound
+from certimeans.presolve.contract import SuperPoints
+from certimeans.proof.steps import RelaxationStep
 
 
-@dataclass(frozen=True, eq=False)
-class Proof:
-    """Multipliers of one relaxation; see :mod:`certimeans.bounds.relaxation.safe_bound` for what they prove.
+def pack(points: SuperPoints, cuts: Cuts, bound: SafeBound) -> RelaxationStep:
+    """Keep what a bound was proven from, in the precision in which certificates store it."""
+    cuts = cuts.with_multipliers(bound.multipliers).purged()
+    used = cuts.members >= 0
+    return RelaxationStep(
+        group_of=points.group_of,
+        cut_start=np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int64),
+        cut_member=cuts.members[used],
+        cut_coefficient=cuts.coefficients[used],
+        cut_multiplier=cuts.multipliers,
+        slack=bound.slack[np.triu_indices(points.size)],
+        unit=points.scale.unit,
+        weight_unit=points.scale.weight_unit,
+    )
 
-    Attributes
-    ----------
-    cuts
-        The cuts that have a multiplier, with it.
-    slack
-        The upper triangle of V, row by row, diagonal included.
+
+def cuts_of(step: RelaxationStep, size: int) -> Cuts:
+    """Return the cuts of a step with their multipliers, after checking that they are such.
+
+    Raises
+    ------
+    ValueError
+        If the step is none that this package writes for so many super-points.
     """
+    counts, members = np.diff(step.cut_start), step.cut_member
+    is_well_formed = (
+        step.slack.shape == (size * (size + 1) // 2,)
+        and step.cut_multiplier.shape == counts.shape
+        and members.shape == step.cut_coefficient.shape == (int(counts.sum()),)
+        and (counts.size == 0 or 0 < counts.min() <= counts.max() <= MAX_SUPPORT)
+        and (members.size == 0 or 0 <= members.min() <= members.max() < size)
+    )
+    if not is_well_formed:
+        raise ValueError("multipliers that do not belong to these super-points")
+    return _unpacked(step, counts)
 
-    cuts: Cuts
-    slack: NDArray[np.float32]
 
-    @classmethod
-    def pack(cls, cuts: Cuts, bound: SafeBound, size: int) -> Proof:
-        """Keep what a bound was proven from; nothing at all was, if there is no bound."""
-        if not np.isfinite(bound.safe_lower_bound):
-            return cls(Cuts.none(), np.zeros(size * (size + 1) // 2, dtype=np.float32))
-        return cls(cuts.with_multipliers(bound.multipliers).purged(), bound.slack[np.triu_indices(size)])
+def _unpacked(step: RelaxationStep, counts: IntArray) -> Cuts:
+    used = np.arange(MAX_SUPPORT) < counts[:, None]
+    members = np.full(used.shape, -1, dtype=np.int32)
+    coefficients = np.zeros(used.shape, dtype=np.int8)
+    members[used], coefficients[used] = step.cut_member, step.cut_coefficient
+    return Cuts(members, coefficients, step.cut_multiplier)
 
-    def dual(self, relaxation: Relaxation) -> FloatArray:
-        """Return sum mu_c B_c - V, whose upper triangle counts."""
-        rows = CutRows.build(self.cuts, relaxation)
-        total, _, _ = rows.weighted_sum(self.cuts.multipliers * rows.norms)
-        total[np.triu_indices(relaxation.size)] -= self.slack
-        return total
 
-    def bound(self, relaxation: Relaxation) -> SafeBound:
-        """Prove the bound again."""
-        rows = CutRows.build(self.cuts, relaxation)
-        return safe_lower_bound(relaxation, rows, self.cuts.multipliers * rows.norms, self.dual(relaxation))
+def dual_of(step: RelaxationStep, relaxation: Relaxation) -> FloatArray:
+    """Return sum mu_c B_c - V, whose upper triangle counts."""
+    cuts = cuts_of(step, relaxation.size)
+    rows = CutRows.build(cuts, relaxation)
+    total, _, _ = rows.weighted_sum(cuts.multipliers * rows.norms)
+    total[np.triu_indices(relaxation.size)] -= step.slack
+    return total
+
+
+def prove_again(step: RelaxationStep, relaxation: Relaxation) -> SafeBound:
+    """Prove the bound of a step for a relaxation on its super-points; whatever the step holds, the bound is true."""
+    cuts = cuts_of(step, relaxation.size)
+    rows = CutRows.build(cuts, relaxation)
+    return safe_lower_bound(relaxation, rows, cuts.multipliers * rows.norms, dual_of(step, relaxation))

@@ -6,30 +6,22 @@ mu >= 0 and ANY symmetric G with G_ij <= (C + sum_c mu_c B_c)_ij wherever i and 
     cost  =  scatter + <C, Y>  >=  scatter + <G, Y> - mu'r,                                                       (1)
 
 because Y_ij >= 0, with equality on cannot-links, where G is free. Moreover Y = u u' + R with R u = 0, 0 <= R <= I and
-trace R = k - 1. Hence, for any number t and any vectors q_1, q_2, ... and factors f_1, f_2, ... >= 0 such that ::
+trace R = k - 1. So <G, Y> = u'Gu + <G, R>, and the last term is at least the sum of the k - 1 lowest eigenvalues of G
+on the orthogonal complement of u, which :mod:`certimeans.bounds.eigenvalues` bounds rigorously.
 
-    M  =  G - t I + sum_i f_i q_i q_i'                                                                             (2)
-
-is positive semidefinite on the orthogonal complement of u, ::
-
-    <G, Y>  >=  u'Gu + (k - 1) t - sum_i f_i |q_i|^2,                                                              (3)
-
-since <M, R> >= 0 and <q q', R> <= |q|^2. With the k - 1 lowest eigenpairs of G on the complement, t the last of these
-eigenvalues and f_i the distance to it, (3) is u'Gu plus the sum of the k - 1 lowest eigenvalues: the best possible.
-
-**Rounding.** Nothing above needs accuracy of mu, G, t, q or f; the floats are taken as they are. What must not be
-trusted to floating point is treated so:
+**Rounding.** Nothing above needs accuracy of mu or G; the floats are taken as they are. What must not be trusted to
+floating point is treated so:
 
 - G = C + sum mu_c B_c - V, less an error bound for that sum, where V is what the solver would like, rounded to single
   precision (as certificates store it) and then clipped to V_ij >= 0 where pairs can link; so the condition of (1)
   holds exactly.
-- (2) is checked by a Cholesky factorisation of M + d I in floating point. If it runs to completion, the smallest
-  eigenvalue is at least -e with e = g / (1 - g) trace, g = rounding_factor(s + 1) (Demmel 1989, Rump 2006; true for
-  any order of summation). Forming M costs a further error, bounded in the Frobenius norm; x orthogonal to u is
-  orthogonal to the float of u up to the latter's error. All of that, and d, is subtracted from t.
+- G is compressed to the complement of the float of u, which is orthogonal to u up to the latter's error.
 - What remains, a handful of sums, is covered by subtracting a small multiple of the roundoff times their terms.
+- Underflow: weights are between 2^-1000 and 1 in working units, so coefficients of cuts are below 1e305 before they are
+  scaled to rows of norm 1, and finite. Products of a multiplier with a coefficient that underflow are off by at most
+  2^-1075 each; the absolute term ``_UNDERFLOW`` in every entry of G, and in the constant, covers 10^50 of them.
 
-If anything is not finite, or no d in sight makes the factorisation succeed, the bound is minus infinity.
+If anything is not finite, or the eigenvalues cannot be bounded, the bound is minus infinity.
 
 The allowance for rounding is taken several times, so that a checker with an analysis of its own, which may be coarser,
 can still confirm the bound from the same multipliers.
@@ -41,15 +33,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dsyevr
 
 from certimeans._typing import FloatArray
+from certimeans.bounds.eigenvalues import LARGEST, lowest_eigenvalue_sum
 from certimeans.bounds.relaxation.cuts.rows import CutRows
-from certimeans.bounds.relaxation.model import UNIT_ROUNDOFF, Relaxation, rounding_factor
+from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.problem.rounding import UNIT_ROUNDOFF, rounding_factor
 
-_SHIFTS = (1.0, 1e3, 1e6)
-_LARGEST = 1e100  # nothing overflows below it
-_TINY = 1e-290  # keeps a zero matrix positive definite, and is far above underflow
+_UNDERFLOW = 1e-270  # above all that can underflow on the way to one number
 _ROOM_FOR_CHECKERS = 8.0  # how many times the allowance for rounding is taken
 
 
@@ -97,8 +88,9 @@ def safe_lower_bound(relaxation: Relaxation, rows: CutRows, multipliers: FloatAr
         matrix, slack = _admissible_matrix(relaxation, rows, multipliers, dual)
         right_side = multipliers * rows.right_sides
         constant = relaxation.scatter - float(right_side.sum())
-        constant_error = rounding_factor(len(multipliers) + 16) * (relaxation.scatter + float(np.abs(right_side).sum()))
-    if not (np.abs(matrix).max() < _LARGEST and abs(constant) < _LARGEST):
+        sizes = abs(relaxation.scatter) + float(np.abs(right_side).sum())
+        constant_error = rounding_factor(len(multipliers) + 16) * sizes + _UNDERFLOW
+    if not (np.abs(matrix).max() < LARGEST and abs(constant) < LARGEST):
         return NO_BOUND
     spectral, spectral_error = _spectral_minimum(matrix, relaxation)
     unsafe = constant + spectral
@@ -120,7 +112,7 @@ def _admissible_matrix(
     np.maximum(slack, 0.0, out=slack, where=~relaxation.forbidden)
     limit -= slack
     limit -= np.triu(slack, 1).T
-    limit -= 4 * UNIT_ROUNDOFF * np.abs(limit)
+    limit -= 4 * UNIT_ROUNDOFF * np.abs(limit) + _UNDERFLOW
     return limit, slack
 
 
@@ -138,26 +130,5 @@ def _spectral_minimum(matrix: FloatArray, relaxation: Relaxation) -> tuple[float
     half = image - 0.5 * (value + norm) * direction
     compressed = matrix - np.outer(direction, half) - np.outer(half, direction)
     forming_error = 4 * UNIT_ROUNDOFF * norm + (8 * UNIT_ROUNDOFF + 2 * direction_error) * float(np.linalg.norm(half))
-    values, vectors, _, _, failed = dsyevr(compressed, range="I", il=1, iu=k - 1, lower=1)
-    lowest, below = values[: k - 1], np.ascontiguousarray(vectors[:, : k - 1])
-    if failed or not (np.isfinite(lowest).all() and np.isfinite(below).all()):
-        return -np.inf, 0.0
-    level = float(lowest.max())
-    factors = level - lowest
-    lifting = float(factors @ (below * below).sum(axis=0))  # the sum of f_i |q_i|^2
-    lifted = compressed + (below * factors) @ below.T
-    forming_error += rounding_factor(k + 4) * lifting + 4 * UNIT_ROUNDOFF * float(np.linalg.norm(compressed))
-    diagonal = np.diag_indices(size)
-    lifted[diagonal] -= level
-    growth = rounding_factor(size + 1) / (1 - rounding_factor(size + 1))
-    shift = 4 * (forming_error + growth * float(np.abs(lifted[diagonal]).sum())) + _TINY
-    for attempt in _SHIFTS:
-        shifted = lifted.copy()
-        shifted[diagonal] += attempt * shift
-        trace = float(np.abs(shifted[diagonal]).sum())
-        if dpotrf(shifted, lower=1, overwrite_a=1, clean=0)[1] == 0:
-            margin = attempt * shift + forming_error + (growth + 8 * UNIT_ROUNDOFF) * trace
-            spectral = (k - 1) * level - lifting
-            error = (k - 1) * margin + rounding_factor(size + k + 4) * (k * abs(level) + lifting)
-            return value + spectral, value_error + error
-    return -np.inf, 0.0
+    spectral, error = lowest_eigenvalue_sum(compressed, k - 1, forming_error)
+    return value + spectral, value_error + error

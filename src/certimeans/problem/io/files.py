@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike
 from certimeans.errors import InputError
 from certimeans.problem.constraints import Constraints
 from certimeans.problem.expand import pairs_from_labels
-from certimeans.problem.validation import as_points
 from certimeans.problem.io.atomic import write_atomically
 from certimeans.problem.io.layout import NAME_TITLES, is_text
 from certimeans.problem.io.links import read_constraints
 from certimeans.problem.io.points import PointsFile, read_points
 from certimeans.problem.io.text import PathLike, content_lines, decode, read_bytes, shown, split_cells
+from certimeans.problem.validation import as_points
 
 __all__ = [
     "PointsFile",

@@ -11,10 +11,10 @@ import numpy as np
 
 from certimeans._typing import FloatArray
 from certimeans.errors import InputError
-from certimeans.problem.validation import as_points
 from certimeans.problem.io import text
 from certimeans.problem.io.layout import MISSING_WORDS, Row, find_name_columns, has_header, has_size_line, is_text
 from certimeans.problem.io.text import PathLike, as_number, is_number, shown
+from certimeans.problem.validation import as_points
 
 
 @dataclass(frozen=True, eq=False)

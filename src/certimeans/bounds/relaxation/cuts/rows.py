@@ -72,7 +72,7 @@ def _build(
     filled = 0
     for c in range(count):
         first = filled
-        square = 0.0
+        largest = 0.0
         for a in range(width):
             i = members[c, a]
             if i < 0:
@@ -81,7 +81,7 @@ def _build(
             if entry * entry != entry:
                 position[filled] = i * size + i
                 coefficient[filled] = -(entry * entry - entry) / (root_weights[i] * root_weights[i])
-                square += coefficient[filled] ** 2
+                largest = max(largest, abs(coefficient[filled]))
                 filled += 1
             for b in range(a + 1, width):
                 j = members[c, b]
@@ -92,14 +92,24 @@ def _build(
                     coefficient[filled] = (
                         -np.sqrt(2.0) * entry * coefficients[c, b] / (root_weights[i] * root_weights[j])
                     )
-                    square += coefficient[filled] ** 2
+                    largest = max(largest, abs(coefficient[filled]))
                     filled += 1
-        if square > 0.0:
-            norms[c] = np.sqrt(square)
-        for q in range(first, filled):
-            coefficient[q] /= norms[c]
+        if largest > 0.0:
+            norms[c] = _normalise(coefficient[first:filled], largest)
         start[c + 1] = filled
     return start, position[:filled], coefficient[:filled], norms
+
+
+@compiled
+def _normalise(coefficient: FloatArray, largest: float) -> float:
+    """Divide a row by its norm and return that; squares of the coefficients of tiny weights would overflow."""
+    square = 0.0
+    for entry in coefficient:
+        square += (entry / largest) ** 2
+    norm = largest * np.sqrt(square)
+    for q in range(len(coefficient)):
+        coefficient[q] /= norm
+    return float(norm)
 
 
 @compiled
