@@ -28,7 +28,20 @@ class SolveStatus(StrEnum):
 
 
 def relative_gap(upper: float, lower: float) -> float:
-    """Return (upper - lower) / upper: 0 if both are 0 or the bound has passed, infinite without a clustering."""
+    """Return (upper - lower) / \|upper\|, rounded up.
+
+    0 if the bound has reached the cost, infinite without a clustering, or if only the cost is 0.
+    """
     if not np.isfinite(upper):
         return float("inf")
-    return 0.0 if upper <= lower else (upper - lower) / upper
+    if upper <= lower:
+        return 0.0
+    if upper == 0 or not np.isfinite(lower):
+        return float("inf")
+    gap = (upper - lower) / abs(upper)
+    return float(np.nextafter(gap * (1 + 2.0**-50), np.inf)) if lower != 0 else gap
+
+
+def pruning_cost(cost: float, gap: float) -> float:
+    """Return the bound that proves a clustering of that cost optimal within a gap, which is rounded up when it is told."""
+    return cost if np.isinf(cost) else min(cost, cost - gap * abs(cost) + 2.0**-49 * abs(cost))

@@ -9,15 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from certimeans._typing import IntArray
-from certimeans.bounds.relaxation.admm import Iterate
-from certimeans.bounds.relaxation.cutting_planes import (
-    RelaxationOutcome,
-    RoundStatistics,
-    StopReason,
-    bound_by_cutting_planes,
-)
-from certimeans.bounds.relaxation.inherit import inherit
+from certimeans.bounds.covariance import CovarianceBounder, covariance_bound
+from certimeans.bounds.protocol import Answer, Bound, Bounder, Question, RoundStatistics, StopReason
+from certimeans.bounds.relaxation.bounder import RelaxationBounder, WarmStart
 from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.proof import prove_again as prove_relaxation_again
 from certimeans.deadline import Deadline
 from certimeans.heuristics.rounding import round_relaxation
 from certimeans.heuristics.search import SearchSettings, search_clustering
@@ -25,10 +21,22 @@ from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected
 from certimeans.presolve.reduce import Presolved, infer
-from certimeans.problem.clustering import Clustering
+from certimeans.problem.clustering import Clustering, by_first_appearance
+from certimeans.proof.steps import CovarianceStep, InfeasibleStep, MergeStep, RelaxationStep, Step
 from certimeans.search.branching import branching_pair
-from certimeans.search.node import Decision, Inheritance, NodeOutcome, NodeProof, NodeReport, NodeStatus, NodeTask
-from certimeans.search.units import CostUnits
+from certimeans.search.memory import memory_limit
+from certimeans.search.node import (
+    Decision,
+    NodeOutcome,
+    NodeReport,
+    NodeStatus,
+    NodeTask,
+    SearchFindings,
+    SearchTask,
+)
+from certimeans.search.replay import check_groups, proven_groups
+from certimeans.search.statistics import NodeWork
+from certimeans.status import pruning_cost
 
 
 @dataclass(frozen=True)
@@ -55,73 +63,104 @@ def evaluate(presolved: Presolved, task: NodeTask, surroundings: Surroundings | 
     return _Evaluation(presolved, task, surroundings or Surroundings()).run()
 
 
+def search_only(presolved: Presolved, task: SearchTask, surroundings: Surroundings | None = None) -> SearchFindings:
+    """Look for a clustering beside the root."""
+    surroundings = surroundings or Surroundings()
+    points = presolved.super_points
+    found = search_clustering(
+        points,
+        colouring=presolved.colouring,
+        seed=(task.seed, 0),  # nodes use their numbers from 1 on
+        deadline=surroundings.deadline or Deadline(task.seconds),
+        settings=task.settings.long_search,
+    )
+    clustering = None if found is None else _checked(presolved, points.expand_labels(found))
+    if clustering is None or clustering.cost >= task.incumbent_cost:
+        return SearchFindings(None)
+    return SearchFindings(clustering.labels)
+
+
 class _Evaluation:
+    """The evaluation of one node: first what is cheap, then what is strong."""
+
     def __init__(self, presolved: Presolved, task: NodeTask, surroundings: Surroundings) -> None:
         self.presolved = presolved
         self.task = task
         self.surroundings = surroundings
         self.settings = task.settings
         self.deadline = surroundings.deadline or Deadline(task.seconds)
-        self.units = CostUnits(presolved.instance)
         self.best_cost = task.incumbent_cost
         self.best_labels: IntArray | None = None
         self.untold_labels: IntArray | None = None
+        self.bound = Bound(task.lower_bound, None)  # with a step if it is this node's own
         self.merges = np.empty((0, presolved.instance.n_clusters + 1), dtype=np.int64)
+        self.size = 0
+        self.rounds: tuple[RoundStatistics, ...] = ()
         self.began = time.perf_counter()
 
     def run(self) -> NodeOutcome:
         try:
             points, self.merges, colouring = self._restrict()
         except Contradiction:
-            return self._outcome(NodeStatus.INFEASIBLE, np.inf, 0)
-        if self.task.only_search:
-            self._search(points, self.settings.long_search, colouring=colouring)
-            return self._outcome(NodeStatus.UNRESOLVED, 0.0, points.size)
+            return self._outcome(NodeStatus.INFEASIBLE, lower_bound=np.inf)
+        self.size = points.size
         if self.task.number == 0 and self.task.inheritance is None:
+            self._ask(CovarianceBounder(), points)
             self._search(points, self.settings.root_search, colouring=colouring)
-        relaxation = Relaxation.from_super_points(points)
-        outcome = self._bound(points, relaxation)
-        own_bound = self.units.to_user(outcome.safe_lower_bound)
-        bound = max(self.task.lower_bound, own_bound)
-        proof = NodeProof(points.group_of, outcome.proof) if own_bound > self.task.lower_bound else None
-        if bound < self._pruning_cost() and outcome.reason is not StopReason.DEADLINE:
-            self._round(points, outcome)
-        is_single = points.n_clusters in {1, points.size}  # one clustering is left: only rounding keeps the gap open
-        if bound >= self._pruning_cost() or is_single:
-            return self._outcome(NodeStatus.PRUNED, bound, points.size, proof, outcome)
-        inheritance = Inheritance(points.group_of, points.weights, outcome.best)
-        if outcome.reason is StopReason.DEADLINE:
-            return self._outcome(NodeStatus.UNRESOLVED, bound, points.size, proof, outcome, inheritance)
-        pair = points.first_points[list(branching_pair(outcome.matrix, relaxation))]
-        branch = (int(pair[0]), int(pair[1]))
-        return self._outcome(NodeStatus.BRANCHED, bound, points.size, proof, outcome, inheritance, branch)
+        if self._is_done():
+            return self._outcome(NodeStatus.PRUNED)
+        bounder = RelaxationBounder(self.settings.cutting_planes)
+        needed, allowed = bounder.bytes_needed(points), memory_limit(self.settings.memory_limit)
+        if needed > allowed:
+            self._search(points, self.settings.long_search, colouring=colouring)
+            return self._outcome(NodeStatus.PRUNED, remark=_too_large(points.size, needed, allowed))
+        answer = self._ask(bounder, points)
+        self.rounds = answer.rounds
+        if not self._is_done() and answer.reason is not StopReason.DEADLINE:
+            self._round(points, answer)
+        # If one clustering is left, or the bound is as good as rounding allows, no branching helps.
+        is_single = points.n_clusters in {1, points.size}
+        if self._is_done() or is_single or answer.reason is StopReason.ROUNDING:
+            return self._outcome(NodeStatus.PRUNED)
+        if answer.reason is StopReason.DEADLINE:
+            return self._outcome(NodeStatus.UNRESOLVED, answer)
+        assert answer.matrix is not None  # noqa: S101  # the relaxation always has one
+        pair = branching_pair(answer.matrix, points)
+        if pair is None:
+            return self._outcome(NodeStatus.PRUNED)
+        return self._outcome(NodeStatus.BRANCHED, answer, pair=points.first_points[list(pair)])
 
     def _restrict(self) -> tuple[SuperPoints, IntArray, IntArray | None]:
         """Return the node's super-points, the inference behind them, and a colouring, which may not be known."""
-        if not self.task.decisions:
+        if not self.task.decisions and self.task.inheritance is None:
             return self.presolved.super_points, self.presolved.merges, self.presolved.colouring
         points, merges = node_super_points(self.presolved, self.task, self.deadline)
         return points, merges, find_colouring(points.graph, points.n_clusters, self.deadline)
 
-    def _bound(self, points: SuperPoints, relaxation: Relaxation) -> RelaxationOutcome:
-        start = None
-        parent = self.task.inheritance
-        if parent is not None:
-            first_point = np.unique(parent.group_of, return_index=True)[1]
-            start = inherit(parent.iterate, parent.weights, relaxation, points.group_of[first_point])
-        return bound_by_cutting_planes(
-            relaxation,
-            lambda: self.units.target(self._pruning_cost()),
-            start=start,
-            settings=self.settings.cutting_planes,
-            seed=int(np.random.SeedSequence(self._seed()).generate_state(1)[0]),
+    def _ask(self, bounder: Bounder, points: SuperPoints) -> Answer:
+        """Let a bounder work until the node can be pruned."""
+        question = Question(
+            points,
+            target=self._pruning_cost,
             deadline=self.deadline,
-            on_round=self._tell,
+            seed=int(np.random.SeedSequence(self._seed()).generate_state(1)[0]),
+            start=self.task.inheritance,
+            on_bound=self._improve,
         )
+        answer = bounder.bound(question)
+        self._improve(answer.bound)
+        return answer
 
-    def _round(self, points: SuperPoints, outcome: RelaxationOutcome) -> None:
+    def _improve(self, bound: Bound) -> None:
+        """Take over a bound that is better than what was known."""
+        if bound.value > self.bound.value and bound.step is not None:
+            self.bound = bound
+            self._tell()
+
+    def _round(self, points: SuperPoints, answer: Answer) -> None:
         """Look for a better clustering where the relaxation points to."""
-        start = round_relaxation(points, outcome.matrix, seed=self._seed(), deadline=self.deadline)
+        assert answer.matrix is not None  # noqa: S101  # the relaxation always has one
+        start = round_relaxation(points, answer.matrix, seed=self._seed(), deadline=self.deadline)
         self._search(points, self.settings.node_search, start=start)
 
     def _search(
@@ -136,52 +175,57 @@ class _Evaluation:
         labels = search_clustering(
             points, colouring=colouring, start=start, seed=self._seed(), deadline=self.deadline, settings=settings
         )
-        if labels is None:
-            return
-        clustering = Clustering.from_labels(self.presolved.instance, points.expand_labels(labels))
-        if clustering.cost < self.best_cost:
+        clustering = None if labels is None else _checked(self.presolved, points.expand_labels(labels))
+        if clustering is not None and clustering.cost < self.best_cost:
             self.best_cost, self.best_labels = clustering.cost, clustering.labels
             self.untold_labels = clustering.labels
-            self._tell(None)
+            self._tell()
 
-    def _tell(self, round_: RoundStatistics | None) -> None:
+    def _tell(self) -> None:
         if self.surroundings.report is not None:
-            bound, cuts = self.task.lower_bound, 0
-            if round_ is not None:
-                bound, cuts = max(bound, self.units.to_user(round_.safe_lower_bound)), round_.n_cuts
-            self.surroundings.report(NodeReport(self.task.number, bound, self.untold_labels, cuts))
+            steps = () if self.bound.step is None else self._steps(self.bound.step)
+            report = NodeReport(self.task.number, self.bound.value, self.untold_labels, self.bound.n_cuts, steps)
+            self.surroundings.report(report)
             self.untold_labels = None
+
+    def _steps(self, last: Step | None) -> tuple[Step, ...]:
+        inferred: tuple[Step, ...] = (MergeStep(self.merges),) if len(self.merges) else ()
+        return inferred if last is None else (*inferred, last)
+
+    def _is_done(self) -> bool:
+        return self.bound.value >= self._pruning_cost()
 
     def _pruning_cost(self) -> float:
         elsewhere = self.surroundings.incumbent_cost
         cost = self.best_cost if elsewhere is None else min(self.best_cost, elsewhere())
-        return cost * (1 - self.task.gap)
+        return pruning_cost(cost, self.task.gap)
 
     def _seed(self) -> tuple[int, int]:
-        return self.task.seed, self.task.number + 1  # the search beside the root has number -1
+        return self.task.seed, self.task.number + 1  # the search beside the root uses 0
 
     def _outcome(
         self,
         status: NodeStatus,
-        bound: float,
-        size: int,
-        proof: NodeProof | None = None,
-        relaxed: RelaxationOutcome | None = None,
-        inheritance: Inheritance | None = None,
-        pair: tuple[int, int] | None = None,
+        answer: Answer | None = None,
+        *,
+        lower_bound: float | None = None,
+        pair: IntArray | None = None,
+        remark: str = "",
     ) -> NodeOutcome:
+        infeasible = status is NodeStatus.INFEASIBLE
         return NodeOutcome(
             number=self.task.number,
             status=status,
-            lower_bound=bound,
-            size=size,
+            lower_bound=self.bound.value if lower_bound is None else lower_bound,
+            size=self.size,
             labels=self.best_labels,
-            branching_pair=pair,
-            inheritance=inheritance,
-            proof=proof,
-            merges=self.merges,
-            rounds=() if relaxed is None else relaxed.rounds,
+            steps=self._steps(InfeasibleStep() if infeasible else self.bound.step),
+            branching_pair=None if pair is None else (int(pair[0]), int(pair[1])),
+            inheritance=None if answer is None else answer.start,
+            cuts=self.rounds[-1].n_cuts if self.rounds else 0,
+            work=_work(self.rounds),
             seconds=time.perf_counter() - self.began,
+            remark=remark,
         )
 
 
@@ -196,7 +240,7 @@ def node_super_points(
         If the decisions contradict the constraints or each other.
     """
     instance, parent = presolved.instance, task.inheritance
-    groups = presolved.super_points.group_of if parent is None else parent.group_of
+    groups = parent.group_of if isinstance(parent, WarmStart) else presolved.super_points.group_of
     points = contract(instance, groups)
     merged = connected(points.size, _decided_pairs(task.decisions, groups, together=True))
     points = points.merge(merged, _decided_pairs(task.decisions, groups, together=False))
@@ -205,16 +249,92 @@ def node_super_points(
     return infer(points, deadline)
 
 
-def resumed_inheritance(presolved: Presolved, decisions: tuple[Decision, ...], proof: NodeProof) -> Inheritance:
-    """Rebuild from a proof on the way to a node what the node starts from; the primal matrix starts afresh."""
-    points = contract(presolved.instance, proof.group_of)
-    points = points.merge(np.arange(points.size), _decided_pairs(decisions, proof.group_of, together=False))
-    relaxation = Relaxation.from_super_points(points)
-    iterate = Iterate(Iterate.cold(relaxation).primal, proof.proof.dual(relaxation), proof.proof.cuts)
-    return Inheritance(proof.group_of, points.weights, iterate)
+def prove_again(presolved: Presolved, decisions: tuple[Decision, ...], steps: tuple[Step, ...]) -> float:
+    """Prove the bound of a saved node again, in the user's units.
+
+    Parameters
+    ----------
+    decisions
+        All decisions on the way to the node.
+    steps
+        All merge steps on the way to the node, in order, and last its bound step.
+
+    Raises
+    ------
+    ValueError
+        If they prove nothing.
+    """
+    step, instance = steps[-1], presolved.instance
+    proven = proven_groups(instance, decisions, steps[:-1])
+    if isinstance(step, CovarianceStep):
+        points = _stated(presolved, decisions, by_first_appearance(proven))
+        return points.scale.to_user(covariance_bound(points))
+    if not isinstance(step, RelaxationStep):
+        raise ValueError(f"a step of kind {step.kind!r} proves no bound")  # noqa: TRY004  # a file's fault
+    check_groups(step.group_of, proven, instance.n_clusters)
+    points = _stated(presolved, decisions, step.group_of)
+    bound = prove_relaxation_again(step, Relaxation.from_super_points(points))
+    return points.scale.to_user(bound.safe_lower_bound)
+
+
+def resumed_inheritance(
+    presolved: Presolved, decisions: tuple[Decision, ...], steps: tuple[Step, ...]
+) -> WarmStart | None:
+    """Rebuild what a node starts from, given what proves a bound on the way to it.
+
+    Parameters
+    ----------
+    decisions
+        Those of the node itself.
+    steps
+        As for :func:`prove_again`, which accepted them with the decisions of the node that they belong to.
+    """
+    step = steps[-1]
+    if not isinstance(step, RelaxationStep):
+        return None
+    return WarmStart.from_step(_stated(presolved, decisions, step.group_of), step)
+
+
+def _stated(presolved: Presolved, decisions: tuple[Decision, ...], group_of: IntArray) -> SuperPoints:
+    """Contract the instance to given groups, and add what decisions put apart.
+
+    Raises
+    ------
+    ValueError
+        If a cannot-link has both ends in one group.
+    """
+    try:
+        points = contract(presolved.instance, group_of)
+        return points.merge(np.arange(points.size), _decided_pairs(decisions, group_of, together=False))
+    except Contradiction:
+        raise ValueError("the decisions contradict the constraints") from None
 
 
 def _decided_pairs(decisions: tuple[Decision, ...], group_of: IntArray, *, together: bool) -> IntArray:
     """Return the pairs of groups that decisions put together, or apart."""
     pairs = [(group_of[d.i], group_of[d.j]) for d in decisions if d.together == together]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _checked(presolved: Presolved, labels: IntArray) -> Clustering | None:
+    """Evaluate what a heuristic returned; labels that break a constraint do not count."""
+    clustering = Clustering.from_labels(presolved.instance, labels)
+    return clustering if clustering.satisfies(presolved.instance) else None
+
+
+def _work(rounds: tuple[RoundStatistics, ...]) -> NodeWork:
+    return NodeWork(
+        len(rounds),
+        sum(r.iterations for r in rounds),
+        sum(r.spectral_seconds for r in rounds),
+        sum(r.polyhedral_seconds for r in rounds),
+        sum(r.separation_seconds for r in rounds),
+        sum(r.bound_seconds for r in rounds),
+    )
+
+
+def _too_large(size: int, needed: int, allowed: int) -> str:
+    return (
+        f"the relaxation of {size:,} super-points would take {needed / 2**30:.1f} GB of memory, more than the "
+        f"{allowed / 2**30:.1f} GB allowed; the lower bound is the covariance bound"
+    )

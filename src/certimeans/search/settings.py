@@ -18,9 +18,12 @@ class NodeSettings:
         Local searches before the root's relaxation, after each relaxation, and beside the root on an idle worker.
     cutting_planes
         The relaxation.
+    memory_limit
+        Bytes that one bound may take; ``None`` for half of the memory that is free.
     """
 
     root_search: SearchSettings = field(default_factory=SearchSettings)
     node_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=10))
     long_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=1000))
     cutting_planes: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
+    memory_limit: float | None = None
