@@ -25,3 +25,12 @@ def extreme_numbers(random: np.random.Generator, n: int, *, zeros: bool = True) 
     if zeros and random.random() < 0.2:
         values[random.random(n) < 0.3] = 0.0
     return values
+
+
+def extreme_problem(seed: int) -> tuple[FloatArray, FloatArray | None, int]:
+    """Draw a few points with features, and perhaps weights, of extreme magnitudes, and a number of clusters."""
+    random = np.random.default_rng([seed, 7])
+    n, d = int(random.integers(2, 8)), int(random.integers(1, 4))
+    points = np.column_stack([extreme_numbers(random, n) for _ in range(d)])
+    weights = np.abs(extreme_numbers(random, n, zeros=False)) if random.random() < 0.5 else None
+    return points, weights, int(random.integers(1, min(n, 4) + 1))

@@ -53,7 +53,7 @@ def test_presolve_and_undo_lose_nothing(seed: int) -> None:
         clustering = Clustering.from_labels(instance, reduced.expand_labels(np.array(labels)))
         assert clustering.satisfies(instance)
         if instance.total_scatter > 0:
-            cost = cost_of(reduced, np.array(labels)) * instance.total_scatter
+            cost = cost_of(reduced, np.array(labels)) * reduced.scale.unit
             assert cost == pytest.approx(clustering.cost, abs=1e-12 * instance.total_scatter)
         expanded.add(tuple(clustering.labels.tolist()))
     assert expanded == original

@@ -96,7 +96,7 @@ def _centred_covariance(points: SuperPoints) -> tuple[FloatArray, float, float, 
         matrix += rows.T @ rows
         mean += rows.T @ direction[here]
     along = float(mean @ mean)
-    terms = _ROWS_AT_ONCE + points.size // _ROWS_AT_ONCE + 32
+    terms = min(points.size, _ROWS_AT_ONCE) + points.size // _ROWS_AT_ONCE + 32
     # Entry by entry the error is relative to sums of |a_ij| |a_ih|, whose norm is at most the sum of all squares.
     norm = float(matrix.trace())
     error = rounding_factor(terms) * (norm + 4 * along) * 2

@@ -2,7 +2,8 @@ r"""The problem in numbers that neither cancel, overflow nor underflow: what all
 
 **Points.** Moved to a reference near their middle, divided by each feature's standard deviation if the instance asks
 for that, by a power of two and at last by a number such that the total scatter is 1. Features that are constant are
-left out: they cost exactly nothing. Weights are divided by a power of two, which changes no digit.
+left out: they cost exactly nothing. Weights far from 1 are divided by a power of two, which changes no
+digit.
 
 Every coordinate then carries a relative rounding error. The square root of a clustering's cost is a seminorm of the
 points, so it changes by at most the norm of these errors, whatever the clustering: a bound for the scaled points, less
@@ -34,6 +35,7 @@ SMALLEST_WEIGHT_RATIO = 2.0**-1000
 """Weights that differ by more cannot be handled in one sum of doubles."""
 
 _TINY = 1e-140  # far above what underflows here, far below a rounding error of what does not
+_ORDINARY_EXPONENT, _ORDINARY_WEIGHT = 64, 2.0**-900  # ordinary weights are left as they are
 _FAR = 2.0**20  # times the median distance from the median: then the mean is no place to compute from
 
 
@@ -118,7 +120,7 @@ class ScaledData(NamedTuple):
     Attributes
     ----------
     weights
-        The largest is between 1/2 and 1.
+        The largest is between 2**-64 and 2**64.
     vectors
         One row per point; ``None`` for a Gram matrix.
     gram
@@ -218,7 +220,10 @@ def sums_are_exact(weights: FloatArray) -> bool:
 
 
 def _scaled_weights(weights: FloatArray) -> tuple[FloatArray, int]:
+    """Divide weights by a power of two if the largest is far from 1."""
     exponent = exponent_of(weights)
+    if abs(exponent) <= _ORDINARY_EXPONENT and weights.min() >= _ORDINARY_WEIGHT:
+        return weights, 0
     return np.ldexp(weights, -exponent), exponent
 
 
