@@ -37,7 +37,11 @@ def is_for_types_only(path: Path, name: str) -> bool:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             for inner in ast.walk(node):
-                if isinstance(inner, ast.ImportFrom) and inner.module and name.startswith(inner.module.removeprefix("certimeans.")):
+                if (
+                    isinstance(inner, ast.ImportFrom)
+                    and inner.module
+                    and name.startswith(inner.module.removeprefix("certimeans."))
+                ):
                     return True
     return False
 

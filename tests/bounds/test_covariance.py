@@ -25,7 +25,10 @@ def test_no_partition_costs_less(seed: int) -> None:
     """Against every partition of a few points, in rational arithmetic, with and without weights."""
     small = random_instance(seed, 8, weighted=seed % 2 == 0)
     instance = small.build()
-    costs = (exact_cost(small.points, labels, small.weights) for labels in feasible_partitions(len(small.points), small.k, [], []))
+    costs = (
+        exact_cost(small.points, labels, small.weights)
+        for labels in feasible_partitions(len(small.points), small.k, [], [])
+    )
     assert Fraction(bound_of(instance)) <= min(costs)
 
 

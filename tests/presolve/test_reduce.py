@@ -29,7 +29,10 @@ def test_must_links_and_two_colouring_work_together_to_a_fixpoint() -> None:
     assert presolved.super_points.group_of.tolist() == [0, 0, 1, 0, 0, 1]
     assert presolved.super_points.weights.tolist() == [4.0, 2.0]
     assert presolved.super_points.graph.edges.tolist() == [[0, 1]]
-    assert (presolved.n_merged_by_must_links, presolved.n_merged_by_inference) == (2, 2)
+    assert (presolved.instance.n_points - presolved.n_groups, presolved.n_groups - presolved.super_points.size) == (
+        2,
+        2,
+    )
 
 
 @pytest.mark.parametrize("seed", range(200))

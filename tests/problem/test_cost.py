@@ -44,7 +44,9 @@ def test_the_interval_of_a_gram_matrix_holds_the_exact_cost(seed: int) -> None:
     exact = sum((w * Fraction(x) for w, x in zip(exact_weights, gram.diagonal().tolist(), strict=True)), Fraction(0))
     for c in range(k):
         members = np.flatnonzero(labels == c).tolist()
-        inside = sum(exact_weights[i] * exact_weights[j] * Fraction(float(gram[i, j])) for i in members for j in members)
+        inside = sum(
+            exact_weights[i] * exact_weights[j] * Fraction(float(gram[i, j])) for i in members for j in members
+        )
         exact -= inside / sum(exact_weights[i] for i in members)
     low, high = cost_of_gram(gram, weights, labels, k)
     assert low <= exact <= high

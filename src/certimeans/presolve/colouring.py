@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from certimeans._typing import IntArray
+from certimeans.compilation import compiled
 from certimeans.deadline import Deadline
 from certimeans.presolve.graph import Contradiction, Graph
 
@@ -41,7 +42,7 @@ def find_colouring(graph: Graph, k: int, deadline: Deadline | None = None) -> In
             if painted is None:
                 return None
             colour[core_vertices[part]] = painted
-    _colour_greedily(graph, removed[::-1], colour)
+    _colour_greedily(*graph.adjacency, removed[::-1].copy(), colour)
     return colour
 
 
@@ -130,11 +131,16 @@ def _greedy_clique(graph: Graph) -> list[int]:
     return best
 
 
-def _colour_greedily(graph: Graph, order: IntArray, colour: IntArray) -> None:
+@compiled
+def _colour_greedily(start: IntArray, neighbours: IntArray, order: IntArray, colour: IntArray) -> None:
     """Give each vertex the first colour that no coloured neighbour has."""
-    isolated = graph.degrees[order] == 0
-    colour[order[isolated]] = 0
-    start, neighbours = graph.adjacency
-    for v in order[~isolated].tolist():
-        taken = set(colour[neighbours[start[v] : start[v + 1]]].tolist())
-        colour[v] = next(c for c in range(len(taken) + 1) if c not in taken)
+    taken_by = np.full(len(colour) + 1, -1, dtype=np.int64)  # the last vertex that found a colour taken
+    for v in order:
+        for position in range(start[v], start[v + 1]):
+            c = colour[neighbours[position]]
+            if c >= 0:
+                taken_by[c] = v
+        free = 0
+        while taken_by[free] == v:
+            free += 1
+        colour[v] = free

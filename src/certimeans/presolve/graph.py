@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from certimeans._typing import BoolArray, IntArray
+from certimeans.compilation import compiled
 from certimeans.problem.clustering import by_first_appearance
 
 
@@ -76,23 +76,33 @@ class Graph:
         core
             Mask of the vertices that remain: each has at least ``degree`` neighbours among them.
         """
-        start, neighbours = (array.tolist() for array in self.adjacency)
-        left = self.degrees.tolist()
-        low = self.degrees < degree
-        # Vertices without neighbours touch nothing: no need to visit them one by one.
-        isolated = np.flatnonzero(self.degrees == 0) if degree > 0 else np.empty(0, dtype=np.int64)
-        queue = deque(np.flatnonzero(low & (self.degrees > 0)).tolist())
-        core = ~low
-        removed: list[int] = []
-        while queue:
-            v = queue.popleft()
-            removed.append(v)
-            for u in neighbours[start[v] : start[v + 1]]:
-                left[u] -= 1
-                if left[u] == degree - 1 and core[u]:
-                    core[u] = False
-                    queue.append(u)
-        return np.concatenate([isolated, np.array(removed, dtype=np.int64)]), core
+        removed, core = _peel(*self.adjacency, self.degrees, degree)
+        return removed, core
+
+
+@compiled
+def _peel(start: IntArray, neighbours: IntArray, degrees: IntArray, degree: int) -> tuple[IntArray, BoolArray]:
+    n = len(degrees)
+    left = degrees.copy()
+    core = degrees >= degree
+    removed = np.empty(n, dtype=np.int64)
+    count = 0
+    for v in range(n):
+        if not core[v]:
+            removed[count] = v
+            count += 1
+    head = 0
+    while head < count:
+        v = removed[head]
+        head += 1
+        for position in range(start[v], start[v + 1]):
+            u = neighbours[position]
+            left[u] -= 1
+            if core[u] and left[u] < degree:
+                core[u] = False
+                removed[count] = u
+                count += 1
+    return removed[:count], core
 
 
 def unique_edges(pairs: IntArray) -> IntArray:

@@ -30,16 +30,15 @@ class Presolved:
     colouring
         Colours of the super-points that keep every cannot-link, at most k of them: a proof that a clustering exists.
         ``None`` if the deadline passed before one was found.
-    n_merged_by_must_links, n_merged_by_inference
-        How many points each step removed.
+    n_groups
+        How many groups the must-links form; inference leaves ``super_points.size`` of them.
     """
 
     instance: Instance
     super_points: SuperPoints
     merges: IntArray
     colouring: IntArray | None
-    n_merged_by_must_links: int
-    n_merged_by_inference: int
+    n_groups: int
 
 
 def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
@@ -63,8 +62,7 @@ def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
         super_points,
         merges,
         colouring,
-        n_merged_by_must_links=instance.n_points - stated.size,
-        n_merged_by_inference=stated.size - super_points.size,
+        stated.size,
     )
 
 

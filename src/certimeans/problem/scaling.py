@@ -36,6 +36,7 @@ SMALLEST_WEIGHT_RATIO = 2.0**-1000
 
 _TINY = 1e-140  # far above what underflows here, far below a rounding error of what does not
 _ORDINARY_EXPONENT, _ORDINARY_WEIGHT = 64, 2.0**-900  # ordinary weights are left as they are
+_SAMPLE = 10_000  # points are enough for a median
 _FAR = 2.0**20  # times the median distance from the median: then the mean is no place to compute from
 
 
@@ -233,9 +234,11 @@ def _reference(points: FloatArray, weights: FloatArray) -> FloatArray:
     Any point is right. Differences to it are rounded, so most of them should be small: one row at 1e20 must not cost
     the others their digits.
     """
-    middle = np.median(points, axis=0)
-    distance = np.abs(points - middle)
-    is_far: BoolArray = distance.max(axis=0) > _FAR * np.median(distance, axis=0)
+    some = points[:: max(1, len(points) // _SAMPLE)]
+    middle = np.median(some, axis=0)
+    spread = np.median(np.abs(some - middle), axis=0)
+    farthest = np.maximum(points.max(axis=0) - middle, middle - points.min(axis=0))
+    is_far: BoolArray = farthest > _FAR * spread
     mean = middle + (weights @ (points - middle)) / weights.sum()
     reference: FloatArray = np.where(is_far | ~np.isfinite(mean), middle, mean)
     return reference
