@@ -115,7 +115,7 @@ def bound_by_cutting_planes(
     settings: CuttingPlaneSettings | None = None,
     seed: int = 0,
     deadline: Deadline | None = None,
-    on_round: Callable[[RoundStatistics], None] | None = None,
+    on_round: Callable[[RoundStatistics, Proof], None] | None = None,
 ) -> RelaxationOutcome:
     """Bound the cost of every clustering from below, as far as ``pruning_value``.
 
@@ -131,7 +131,7 @@ def bound_by_cutting_planes(
     deadline
         Looked at after each iteration.
     on_round
-        Told about each round.
+        Told about each round, and what proves the best bound so far.
     """
     settings = settings or CuttingPlaneSettings()
     value = pruning_value if callable(pruning_value) else lambda: pruning_value
@@ -140,7 +140,7 @@ def bound_by_cutting_planes(
     return RelaxationOutcome(
         reason,
         loop.best_bound,
-        Proof.pack(loop.best.cuts, loop.best_proven, relaxation.size),
+        loop.proof(),
         loop.best,
         loop.solver.spectral_matrix(),
         tuple(loop.rounds),
@@ -176,7 +176,7 @@ class _Loop:
         self._bound_every = settings.bound_every * (2 if relaxation.size >= settings.large_size else 1)
         self._is_warm = len(start.cuts) > 0
 
-    def run(self, on_round: Callable[[RoundStatistics], None] | None) -> StopReason:
+    def run(self, on_round: Callable[[RoundStatistics, Proof], None] | None) -> StopReason:
         """Go round until there is a reason to stop."""
         is_large = self.solver.relaxation.size >= self.settings.large_size
         if is_large and self.deadline.passed():  # one bound of a large problem takes a second
@@ -188,7 +188,7 @@ class _Loop:
         while True:
             reason = self._round()
             if on_round is not None:
-                on_round(self.rounds[-1])
+                on_round(self.rounds[-1], self.proof())
             if reason is not None:
                 return reason
 
@@ -238,6 +238,10 @@ class _Loop:
     def best_bound(self) -> float:
         """The best bound proven so far."""
         return self.best_proven.safe_lower_bound
+
+    def proof(self) -> Proof:
+        """Return what proves the best bound so far."""
+        return Proof.pack(self.best.cuts, self.best_proven, self.solver.relaxation.size)
 
     def _give_up(self) -> StopReason | None:
         """Decide from the rounds so far whether to go on."""
