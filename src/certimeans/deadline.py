@@ -24,6 +24,12 @@ class Deadline:
         self._end = math.inf if seconds is None else self._began + seconds
         self._stopped = threading.Event()
 
+    def within(self, seconds: float) -> Deadline:
+        """Return a deadline that passes when this one does, or that many seconds from now; a stop ends both."""
+        shorter = Deadline(min(seconds, self.remaining()))
+        shorter._stopped = self._stopped
+        return shorter
+
     def request_stop(self) -> None:
         """Make the deadline pass now; safe to call from a signal handler or another thread."""
         self._stopped.set()

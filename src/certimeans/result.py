@@ -14,6 +14,7 @@ from certimeans._version import __version__
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
+from certimeans.search.statistics import RunStatistics
 from certimeans.search.tree import Tree, TreeNode
 from certimeans.status import SolveStatus, relative_gap
 
@@ -35,16 +36,10 @@ class SolveResult:
         The best clustering found, or ``None``.
     lower_bound
         Proven: every feasible clustering costs at least this.
-    root_lower_bound, root_seconds
-        The same after the root node, and the time it took.
-    nodes
-        Number of nodes evaluated.
-    size
-        Number of super-points at the root.
-    cuts, rounds
-        Cuts at the end of the root node, and cutting-plane rounds over all nodes.
-    seconds
-        Wall time.
+    statistics
+        What the run did, and how long it took.
+    target_gap
+        The gap that was asked for.
     message
         What the user should know besides; usually empty.
     history
@@ -57,13 +52,8 @@ class SolveResult:
     status: SolveStatus
     clustering: Clustering | None
     lower_bound: float
-    root_lower_bound: float
-    root_seconds: float
-    nodes: int
-    size: int
-    cuts: int
-    rounds: int
-    seconds: float
+    statistics: RunStatistics
+    target_gap: float
     seed: int
     message: str = ""
     history: tuple[Progress, ...] = ()
@@ -93,6 +83,41 @@ class SolveResult:
     def gap(self) -> float:
         """Proven relative gap, (objective - lower_bound) / objective."""
         return relative_gap(self.objective, self.lower_bound)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes evaluated."""
+        return self.statistics.nodes
+
+    @property
+    def size(self) -> int:
+        """Number of super-points at the root."""
+        return self.statistics.size
+
+    @property
+    def cuts(self) -> int:
+        """Cuts at the end of the root node."""
+        return self.statistics.cuts
+
+    @property
+    def rounds(self) -> int:
+        """Cutting-plane rounds over all nodes."""
+        return self.statistics.rounds
+
+    @property
+    def seconds(self) -> float:
+        """Wall time."""
+        return self.statistics.seconds
+
+    @property
+    def root_lower_bound(self) -> float:
+        """What the root node proved."""
+        return self.statistics.root_lower_bound
+
+    @property
+    def root_seconds(self) -> float:
+        """The time that the root node took."""
+        return self.statistics.root_seconds
 
     @property
     def root_gap(self) -> float:
@@ -125,9 +150,11 @@ class SolveResult:
         """Return the result as plain data, as ``certimeans solve --json`` prints it."""
         return {
             "status": str(self.status),
+            "message": self.message,
             "objective": _finite(self.objective),
             "lower_bound": _finite(self.lower_bound),
             "gap": _finite(self.gap),
+            "target_gap": self.target_gap,
             "root_lower_bound": _finite(self.root_lower_bound),
             "root_gap": _finite(self.root_gap),
             "root_time": self.root_seconds,

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -20,19 +20,23 @@ from threadpoolctl import threadpool_limits
 
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError, InternalError
-from certimeans.heuristics.incumbent import Incumbent
 from certimeans.presolve.reduce import Presolved, presolve
-from certimeans.problem.clustering import Clustering
+from certimeans.problem.clustering import Clustering, as_labels
 from certimeans.problem.constraints import PairsLike
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
-from certimeans.search.checkpoint import CheckpointStore
+from certimeans.search.checkpoint import CheckpointStore, SavedSearch
+from certimeans.search.checkpointer import Checkpointer
 from certimeans.search.coordinator import Coordinator, SearchOutcome
 from certimeans.search.evaluate import resumed_inheritance
-from certimeans.search.executors import DaskWorkers, ForeignWorkers, ProcessWorkers, SerialWorkers, Workers
+from certimeans.search.executors import make_workers
 from certimeans.search.history import History
+from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress
+from certimeans.search.node import Inheritance
+from certimeans.search.resume import prove_tree, warm_start_steps
 from certimeans.search.settings import NodeSettings
+from certimeans.search.statistics import peak_memory
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
@@ -48,7 +52,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     random_state: int = 0,
     initial_labels: ArrayLike | None = None,
     callback: Callable[[Progress], None] | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Any | None = None,
     checkpoint: str | Path | None = None,
     sample_weight: ArrayLike | None = None,
     **kinds: Any,
@@ -77,7 +81,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         Told about progress: after each node, and after each round of cutting planes of a node in this process.
     executor
         Where to evaluate nodes instead: anything that speaks ``concurrent.futures.Executor``, ``n_jobs`` nodes at a
-        time; for Dask's ``Client.get_executor()``, as many as the cluster has threads.
+        time; for a Dask ``Client`` (or its ``get_executor()``), as many as the cluster has threads.
     checkpoint
         A folder: the search is saved there every few seconds, and resumed from there if it was saved before.
     sample_weight
@@ -115,7 +119,7 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
     seed: int = 0,
     initial_labels: ArrayLike | None = None,
     callback: Callable[[Progress], None] | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Any | None = None,
     checkpoint: str | Path | None = None,
     settings: NodeSettings | None = None,
 ) -> SolveResult:
@@ -123,34 +127,57 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
     _check(n_jobs, seed)
     deadline = Deadline(limits.seconds)
     history = History(callback)
-    store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
-    saved = None if store is None else store.load()
-    history.begin()
-    presolved = presolve(instance, deadline)
-    incumbent = Incumbent(instance)
-    if initial_labels is not None and Clustering.from_labels(instance, initial_labels).satisfies(instance):
-        incumbent.offer(initial_labels)
     with _interruptible(deadline), threadpool_limits(limits=1, user_api="blas"):
-        workers = _workers(presolved, n_jobs, executor, deadline)
+        store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
+        saved = None if store is None else _load(store)
+        history.begin()
+        presolved = presolve(instance, deadline)
+        incumbent = Incumbent(instance)
+        if initial_labels is not None:
+            incumbent.offer(as_labels(initial_labels, instance.n_points), "initial_labels")
+        workers = make_workers(presolved, n_jobs, executor, deadline)
         try:
-            coordinator = Coordinator(workers, incumbent, limits, deadline, seed, history.add, store, settings)
+            coordinator = Coordinator(
+                workers, incumbent, limits, deadline, seed, history.add, Checkpointer(store), settings
+            )
             if saved is not None:
-                coordinator.resume(saved, partial(resumed_inheritance, presolved))
+                _resume(coordinator, saved, presolved)
             outcome = coordinator.run()
         finally:
             workers.close()
-    return _checked(presolved, incumbent, outcome, history, seed, deadline.elapsed())
+    return _checked(presolved, incumbent, outcome, history, limits.gap, seed, deadline.elapsed())
 
 
-def _workers(presolved: Presolved, n_jobs: int, executor: Executor | None, deadline: Deadline) -> Workers:
-    if executor is not None:
-        client = getattr(executor, "_client", None)  # Dask's executor, made by Client.get_executor()
-        return ForeignWorkers(presolved, executor, n_jobs) if client is None else DaskWorkers(presolved, client)
-    return SerialWorkers(presolved, deadline) if n_jobs == 1 else ProcessWorkers(presolved, n_jobs, deadline)
+def _load(store: CheckpointStore) -> SavedSearch | None:
+    store.prepare()
+    return store.load()
+
+
+def _resume(coordinator: Coordinator, saved: SavedSearch, presolved: Presolved) -> None:
+    """Go on with a saved search; its labels are checked like any others, and its proofs are proven again."""
+    incumbent = coordinator.incumbent
+    if saved.labels is not None:
+        incumbent.offer(saved.labels, "the checkpoint")
+    coordinator.workers.publish(incumbent.cost)
+    pruning_cost = incumbent.cost * (1 - coordinator.limits.gap)
+    resumed = prove_tree(saved.tree, presolved, pruning_cost, coordinator.deadline)
+    tree = resumed.tree
+
+    def warm_start(number: int) -> Inheritance | None:
+        steps = warm_start_steps(tree, number)
+        return resumed_inheritance(presolved, tree.decisions(number), steps) if steps else None
+
+    coordinator.resume(resumed, saved.statistics, warm_start)
 
 
 def _checked(
-    presolved: Presolved, incumbent: Incumbent, outcome: SearchOutcome, history: History, seed: int, seconds: float
+    presolved: Presolved,
+    incumbent: Incumbent,
+    outcome: SearchOutcome,
+    history: History,
+    target_gap: float,
+    seed: int,
+    seconds: float,
 ) -> SolveResult:
     """Build the result and check it against itself: better no result than a wrong one."""
     instance = presolved.instance
@@ -161,25 +188,22 @@ def _checked(
             raise InternalError("the result contradicts itself; please report this with the data")
     elif outcome.status is SolveStatus.OPTIMAL:
         raise InternalError("the search ended without a clustering and without a proof; please report this")
-    message = ""
-    if outcome.abandoned:
-        message = f"{outcome.abandoned} nodes given up after their workers died"
-    elif outcome.status is SolveStatus.INTERRUPTED and outcome.is_complete:
-        message = "the search is complete, but double precision cannot prove a smaller gap"
+    statistics = replace(
+        outcome.statistics,
+        size=presolved.super_points.size,
+        root_lower_bound=min(outcome.statistics.root_lower_bound, incumbent.cost),
+        seconds=seconds,
+        peak_memory=peak_memory(),
+    )
     return SolveResult(
         instance=instance,
         status=outcome.status,
         clustering=clustering,
         lower_bound=outcome.lower_bound,
-        root_lower_bound=min(outcome.root_lower_bound, incumbent.cost),
-        root_seconds=outcome.root_seconds,
-        nodes=outcome.nodes,
-        size=presolved.super_points.size,
-        cuts=outcome.cuts,
-        rounds=outcome.rounds,
-        seconds=seconds,
+        statistics=statistics,
+        target_gap=target_gap,
         seed=seed,
-        message=message,
+        message=outcome.message,
         history=tuple(history.entries),
         search_tree=outcome.tree,
     )

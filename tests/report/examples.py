@@ -16,6 +16,7 @@ from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Progress
 from certimeans.search.node import Decision
+from certimeans.search.statistics import NodeWork, RunStatistics
 from certimeans.search.tree import Tree, TreeNode, TreeStatus
 
 NASTY_NAMES = (
@@ -49,7 +50,6 @@ def make_result(
     fields: dict[str, Any] = {
         "status": SolveStatus.TIME_LIMIT,
         "lower_bound": bound,
-        "root_lower_bound": 0.9 * bound,
         "history": (
             Progress(0.1, math.inf, 0.0, 0, 1, 0, 0, "heuristics"),
             Progress(0.5, cost, 0.9 * bound, 1, 2, 0, 10, "root"),
@@ -57,15 +57,14 @@ def make_result(
         ),
         **changes,
     }
+    counted = {"root_lower_bound": 0.9 * bound, "root_seconds": 0.5, "nodes": 3, "cuts": 10, "seconds": 1.0}
+    for name in counted.keys() & fields.keys():
+        counted[name] = fields.pop(name)
     return SolveResult(
         instance=instance,
         clustering=clustering,
-        root_seconds=0.5,
-        nodes=3,
-        size=instance.n_points,
-        cuts=10,
-        rounds=4,
-        seconds=1.0,
+        statistics=RunStatistics(size=instance.n_points, work=NodeWork(rounds=4), **counted),
+        target_gap=1e-4,
         seed=0,
         **fields,
     )
@@ -88,9 +87,10 @@ def full_tree(depth: int) -> Tree:
         is_leaf = 2 * number + 1 >= n
         status = ends[number % 4] if is_leaf else TreeStatus.BRANCHED
         bound = math.inf if status is TreeStatus.INFEASIBLE else 10.0 + number
-        decision = None if number == 0 else Decision(number, number + 1, number % 2 == 1)
-        nodes.append(TreeNode(number, (number - 1) // 2 if number else -1, decision, status, bound, 5, 0.1))
-    return Tree.of(nodes, ())
+        parent = (number - 1) // 2
+        decision = None if number == 0 else Decision(parent, parent + 1, number % 2 == 1)
+        nodes.append(TreeNode(number, parent if number else -1, decision, status, bound, 5, 0.1))
+    return Tree.of(nodes)
 
 
 def current_settings() -> dict[str, Any]:

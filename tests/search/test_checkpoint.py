@@ -10,17 +10,23 @@ import numpy as np
 import pytest
 
 from certimeans import InputError, SolveStatus, solve
-from certimeans.bounds.relaxation.cuts.pool import Cuts
-from certimeans.bounds.relaxation.proof import Proof
 from certimeans.problem.instance import Instance
-from certimeans.search.checkpoint import CheckpointStore, SavedSearch
-from certimeans.search.node import Decision, NodeProof
+from certimeans.proof.steps import InfeasibleStep, MergeStep, RelaxationStep
+from certimeans.search.checkpoint import FORMAT, CheckpointStore, SavedSearch
+from certimeans.search.node import Decision
+from certimeans.search.statistics import NodeWork, RunStatistics
 from certimeans.search.tree import Tree, TreeNode, TreeStatus
 from tests.search.test_solve import branching_points
 
-PROOF = NodeProof(
-    np.array([0, 1, 1]),
-    Proof(Cuts.new(np.array([[0, 1]]), np.array([[-1, 1]])).with_multipliers(np.array([0.3])), np.ones(3, np.float32)),
+BOUND = RelaxationStep(
+    group_of=np.array([0, 1, 1]),
+    cut_start=np.array([0, 2]),
+    cut_member=np.array([0, 1], np.int32),
+    cut_coefficient=np.array([-1, 1], np.int8),
+    cut_multiplier=np.array([0.3]),
+    slack=np.ones(3, np.float32),
+    unit=2.5,
+    weight_unit=1.0,
 )
 SAVED = SavedSearch(
     tree=Tree.of(
@@ -29,32 +35,23 @@ SAVED = SavedSearch(
             TreeNode(1, 0, Decision(0, 2, together=True), TreeStatus.INFEASIBLE, math.inf, 0, 0.1),
             TreeNode(2, 0, Decision(0, 2, together=False), TreeStatus.OPEN, 0.25),
         ],
-        proven=[0, 1],
+        {0: (MergeStep(np.array([[0, 1, 2]])), BOUND), 1: (InfeasibleStep(),)},
     ),
     labels=(0, 1, 0),
-    nodes_done=4,
-    rounds=17,
-    cuts=3,
-    root_lower_bound=0.25,
-    root_seconds=1.5,
+    statistics=RunStatistics(nodes=4, cuts=3, root_seconds=1.5, work=NodeWork(rounds=17, bound_seconds=0.5)),
 )
-SAVED.tree.proofs[0] = PROOF
-SAVED.tree.merges[1] = np.array([[0, 1, 2]])
 
 
 def assert_same(first: SavedSearch | None, second: SavedSearch) -> None:
-    """Compare two saved searches, proofs included."""
+    """Compare two saved searches, steps included."""
     assert first is not None
     assert {**vars(first), "tree": None} == {**vars(second), "tree": None}
-    assert (first.tree.nodes, first.tree.proven) == (second.tree.nodes, second.tree.proven)
-    assert first.tree.proofs.keys() == second.tree.proofs.keys()
-    for number, proof in first.tree.proofs.items():
-        other = second.tree.proofs[number]
-        np.testing.assert_array_equal(proof.group_of, other.group_of)
-        np.testing.assert_array_equal(proof.proof.slack, other.proof.slack)
-        for name in ("members", "coefficients", "multipliers"):
-            np.testing.assert_array_equal(getattr(proof.proof.cuts, name), getattr(other.proof.cuts, name))
-    np.testing.assert_equal(first.tree.merges, second.tree.merges)
+    assert first.tree.nodes == second.tree.nodes
+    assert first.tree.steps.keys() == second.tree.steps.keys()
+    for number, steps in first.tree.steps.items():
+        for step, other in zip(steps, second.tree.steps[number], strict=True):
+            assert step.kind == other.kind
+            np.testing.assert_equal(vars(step), vars(other))
 
 
 def store_in(folder: Path, k: int = 2) -> CheckpointStore:
@@ -81,7 +78,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> Non
         assert_same(store.load(), SAVED)
     (tmp_path / "checkpoint.previous.json").write_bytes(whole[:50])
     path.write_bytes(whole)
-    (tmp_path / "proofs" / "0.npz").write_bytes(b"PK")
+    next((tmp_path / "proofs").iterdir()).write_bytes(b"PK")
     with pytest.raises(InputError, match=r"checkpoint\.json: the checkpoint is damaged; remove it"):
         store.load()
 
@@ -94,7 +91,7 @@ def test_foreign_checkpoints_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.json"
     record = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**record, "format": 99}), encoding="utf-8")
-    with pytest.raises(InputError, match="in format 99; this version reads format 2"):
+    with pytest.raises(InputError, match="in format 99; this version reads format 3"):
         store_in(tmp_path).load()
 
 
@@ -119,8 +116,8 @@ def test_a_stopped_search_goes_on_to_the_same_optimum(tmp_path: Path) -> None:
 SCRIPT = """
 import sys, numpy
 from certimeans import solve
-from certimeans.search import coordinator
-coordinator._SECONDS_BETWEEN_SAVES = 0.0
+from certimeans.search import checkpointer
+checkpointer.SECONDS_BETWEEN_SAVES = 0.0
 result = solve(numpy.load(sys.argv[1]), 8, checkpoint=sys.argv[2], random_state=0)
 print(result.status, repr(result.objective))
 """
@@ -151,14 +148,8 @@ def test_a_killed_search_resumes_to_the_same_optimum(tmp_path: Path) -> None:
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert store_in_matches(checkpoint)
+        assert json.loads(checkpoint.read_bytes())["format"] == FORMAT  # there is a whole one at any time
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     status, objective = done.stdout.split()
     assert status == "optimal"
     assert float(objective) == pytest.approx(undisturbed.objective, rel=1e-4)
-
-
-def store_in_matches(checkpoint: Path) -> bool:
-    """Whether the newest checkpoint, or the one before it, is whole."""
-    paths = [checkpoint, checkpoint.with_name("checkpoint.previous.json")]
-    return any(json.loads(path.read_bytes())["format"] == 2 for path in paths if path.exists())

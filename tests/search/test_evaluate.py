@@ -5,9 +5,10 @@ import pytest
 
 from certimeans.errors import InfeasibleError
 from certimeans.presolve.reduce import presolve
+from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
-from certimeans.search.evaluate import Surroundings, evaluate
-from certimeans.search.node import Decision, NodeReport, NodeStatus, NodeTask
+from certimeans.search.evaluate import Surroundings, evaluate, prove_again, search_only
+from certimeans.search.node import Decision, NodeReport, NodeStatus, NodeTask, SearchTask
 from certimeans.search.sharing import Blackboard, BlackboardReader
 from tests.oracles.brute_force import exact_cost, feasible_partitions
 from tests.oracles.instances import random_instance
@@ -15,7 +16,7 @@ from tests.search.test_solve import hard_points
 
 
 def task(decisions: tuple[Decision, ...] = (), incumbent: float = math.inf, gap: float = 1e-4) -> NodeTask:
-    return NodeTask(0, -1, decisions, None, 0.0, incumbent, gap, seed=0, seconds=None)
+    return NodeTask(0, decisions, None, 0.0, incumbent, gap, seed=0, seconds=None)
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -58,7 +59,7 @@ def test_children_start_no_lower_than_their_parent() -> None:
     children = []
     for together in (True, False):
         decision = Decision(*root.branching_pair, together=together)
-        child = NodeTask(1, 0, (decision,), root.inheritance, 0.0, math.inf, 0.0, seed=0, seconds=None)
+        child = NodeTask(1, (decision,), root.inheritance, 0.0, math.inf, 0.0, seed=0, seconds=None)
         children.append(evaluate(problem, child))
     assert min(child.lower_bound for child in children) >= root.lower_bound * (1 - 1e-9)
     assert {child.size for child in children} == {root.size, root.size - 1}
@@ -70,7 +71,7 @@ def test_a_node_is_pruned_by_a_good_incumbent_in_the_middle_of_its_work() -> Non
     full = evaluate(problem, task(gap=0.0))
     early = evaluate(problem, task(gap=0.2))
     assert early.status is NodeStatus.PRUNED
-    assert sum(r.iterations for r in early.rounds) < sum(r.iterations for r in full.rounds)
+    assert early.work.iterations < full.work.iterations
 
 
 def test_a_running_node_hears_of_better_clusterings() -> None:
@@ -90,6 +91,38 @@ def test_a_running_node_hears_of_better_clusterings() -> None:
     assert full.lower_bound * 0.95 <= outcome.lower_bound < full.lower_bound
     assert reports[0].labels is not None
     assert [r.lower_bound for r in reports] == sorted(r.lower_bound for r in reports)
+    for report in reports:
+        if report.steps:
+            assert prove_again(problem, (), report.steps) >= report.lower_bound * (1 - 1e-12)
+    assert reports[-1].steps
+
+
+def test_a_nodes_steps_prove_its_bound() -> None:
+    """The inference comes first, the bound step last, and proving it again gives the same bound."""
+    edges = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (4, 5)]
+    problem = presolve(Instance.create(hard_points(30), 3, cannot_link=edges))
+    outcome = evaluate(problem, task(gap=0.3))
+    assert [step.kind for step in outcome.steps] == ["merge", "relaxation"]
+    assert prove_again(problem, (), outcome.steps) == outcome.lower_bound
+    with pytest.raises(ValueError, match="nothing holds together"):
+        prove_again(problem, (), outcome.steps[1:])
+
+
+def test_infeasible_nodes_say_so() -> None:
+    """A decision against a cannot-link leaves no clustering, and that is the step."""
+    problem = presolve(Instance.create(hard_points(10), 3, cannot_link=[(0, 1)]))
+    outcome = evaluate(problem, task((Decision(0, 1, together=True),)))
+    assert outcome.status is NodeStatus.INFEASIBLE
+    assert [step.kind for step in outcome.steps] == ["infeasible"]
+
+
+def test_the_search_beside_the_root_only_searches() -> None:
+    """It returns labels that are better than the incumbent, or none."""
+    problem = presolve(Instance.create(hard_points(30), 3))
+    found = search_only(problem, SearchTask(math.inf, seed=0, seconds=0.3)).labels
+    assert found is not None
+    cost = Clustering.from_labels(problem.instance, found).cost
+    assert search_only(problem, SearchTask(0.5 * cost, seed=0, seconds=0.3)).labels is None
 
 
 def test_other_processes_see_the_problem_and_the_best_cost() -> None:

@@ -8,13 +8,13 @@ import pytest
 
 from certimeans import SolveStatus, solve
 from certimeans.deadline import Deadline
-from certimeans.heuristics.incumbent import Incumbent
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
 from certimeans.search.coordinator import Coordinator
-from certimeans.search.executors import SerialWorkers
+from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress
-from certimeans.search.node import NodeOutcome, NodeTask
+from certimeans.search.node import NodeTask, Outcome, Task
+from certimeans.search.workers import SerialWorkers
 from tests.search.test_solve import branching_points
 
 
@@ -48,34 +48,36 @@ def test_a_killed_worker_costs_only_its_nodes() -> None:
     assert worker_pids() == []
 
 
-class DeadlyWorkers(SerialWorkers):
-    """Workers that die of one node, every time."""
+class FailingWorkers(SerialWorkers):
+    """Workers that fail on one node, every time."""
 
-    def __init__(self, instance: Instance, deadly: int) -> None:
+    def __init__(self, instance: Instance, fatal: int, error: BaseException) -> None:
         super().__init__(presolve(instance), Deadline())
-        self.deadly = deadly
-        self.n_deaths = 0
+        self.fatal = fatal
+        self.error = error
+        self.n_failures = 0
 
-    def submit(self, task: NodeTask) -> Future[NodeOutcome]:
-        """Break on the deadly node."""
-        if task.number != self.deadly:
+    def submit(self, task: Task) -> Future[Outcome]:
+        """Fail on the fatal node."""
+        if not isinstance(task, NodeTask) or task.number != self.fatal:
             return super().submit(task)
-        self.n_deaths += 1
-        future: Future[NodeOutcome] = Future()
-        future.set_exception(BrokenExecutor("killed"))
+        self.n_failures += 1
+        future: Future[Outcome] = Future()
+        future.set_exception(self.error)
         return future
 
 
-@pytest.mark.parametrize("deadly", [0, 1])
-def test_a_node_that_kills_its_workers_is_given_up_and_never_a_false_optimum(deadly: int) -> None:
+@pytest.mark.parametrize(("fatal", "error"), [(0, BrokenExecutor("killed")), (1, BrokenExecutor()), (1, MemoryError())])
+def test_a_node_that_no_worker_survives_is_given_up_and_never_a_false_optimum(fatal: int, error: BaseException) -> None:
     """After three tries its parent's bound stands, the search goes on elsewhere, and the status is not optimal."""
     instance = Instance.create(branching_points(), 8)
-    workers, incumbent = DeadlyWorkers(instance, deadly), Incumbent(instance)
+    workers, incumbent = FailingWorkers(instance, fatal, error), Incumbent(instance)
     outcome = Coordinator(workers, incumbent, Limits(), Deadline(), seed=0).run()
-    assert workers.n_deaths == 3
-    assert outcome.abandoned == 1
+    assert workers.n_failures == 3
+    assert outcome.statistics.abandoned == 1
     assert outcome.status is SolveStatus.INTERRUPTED
+    assert "1 nodes given up" in outcome.message
     best = solve(instance.points, 8).objective
     assert outcome.lower_bound <= best
-    assert (outcome.lower_bound > 0) == (deadly == 1)
-    assert math.isinf(incumbent.cost) == (deadly == 0)
+    assert (outcome.lower_bound > 0) == (fatal == 1)
+    assert math.isinf(incumbent.cost) == (fatal == 0)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from certimeans._version import __version__
 from certimeans.problem.instance import Instance
 from certimeans.problem.io.atomic import write_atomically
-from certimeans.search.proof_arrays import to_arrays
+from certimeans.proof.steps import MergeStep, RelaxationStep
+from certimeans.proof.store import to_plain
 from certimeans.search.tree import Tree, TreeNode, TreeStatus
 
 FORMAT = "certimeans certificate"
@@ -48,9 +49,13 @@ def write_certificate(
     }
     if labels is not None:
         arrays["labels"] = labels.astype("<i8")
-    for number in sorted(tree.proofs.keys() | tree.merges.keys()):
-        for name, values in to_arrays(tree.proofs.get(number), tree.merges.get(number)).items():
-            arrays[f"node{number}_{name}"] = values
+    for number, steps in tree.steps.items():
+        merges = [step.rows for step in steps if isinstance(step, MergeStep)]
+        if merges:
+            arrays[f"node{number}_merges"] = np.vstack(merges).astype("<i8")
+        for step in steps:
+            if isinstance(step, RelaxationStep):
+                arrays |= {f"node{number}_{name}": values for name, values in to_plain(step)[1].items()}
     content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -61,7 +66,7 @@ def write_certificate(
         "k": instance.n_clusters,
         "objective": objective if np.isfinite(objective) else None,
         "lower_bound": lower_bound,
-        "nodes": [_plain(node, has_proof=node.number in tree.proofs) for node in tree.nodes],
+        "nodes": [_plain(node, has_proof=bool(tree.argument(node.number))) for node in tree.nodes],
     }
     write_atomically(folder / ARRAYS_NAME, _zipped(arrays))
     write_atomically(folder / JSON_NAME, (json.dumps(content, allow_nan=False) + "\n").encode())

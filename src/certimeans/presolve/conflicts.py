@@ -232,7 +232,7 @@ def _few_uncolourable_vertices(graph: Graph, k: int, deadline: Deadline) -> list
     vertices = np.flatnonzero(core)
     neighbours = graph.neighbour_sets(vertices)
     best: list[int] = vertices.tolist()
-    enough = Deadline(min(EXPLANATION_SECONDS, deadline.remaining()) / 5)
+    enough = deadline.within(min(EXPLANATION_SECONDS, deadline.remaining()) / 5)
     for centre in vertices[np.argsort(-graph.degrees[vertices], kind="stable")][:_MAX_CENTRES].tolist():
         nearest_first = _by_distance(neighbours, centre)
         if _is_uncolourable(graph, nearest_first, k, deadline):  # else the conflict is in another component

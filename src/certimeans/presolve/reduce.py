@@ -10,7 +10,7 @@ from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError
 from certimeans.presolve.colouring import find_colouring
-from certimeans.presolve.conflicts import explain
+from certimeans.presolve.conflicts import EXPLANATION_SECONDS, explain
 from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected
 from certimeans.presolve.infer import implied_groups
@@ -56,7 +56,7 @@ def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
         super_points, merges = infer(stated, deadline)
         colouring = find_colouring(super_points.graph, instance.n_clusters, deadline)
     except Contradiction:
-        raise InfeasibleError(explain(instance)) from None
+        raise InfeasibleError(explain(instance, (deadline or Deadline()).within(EXPLANATION_SECONDS))) from None
     return Presolved(
         instance,
         super_points,

@@ -5,7 +5,7 @@ Checkpoints and certificates hold the same. Names and types are those of docs/ce
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,3 +67,29 @@ def from_plain(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
         }
         return RelaxationStep(unit=float(plain["unit"]), weight_unit=float(plain["weight_unit"]), **fields)
     raise ValueError(f"unknown kind of step {kind!r}")
+
+
+def pack(steps: Sequence[Step]) -> tuple[list[Plain], Arrays]:
+    """Take a list of steps apart; the arrays of step s are named ``s{s}_{name}``."""
+    entries: list[Plain] = []
+    arrays: Arrays = {}
+    for s, step in enumerate(steps):
+        plain, own = to_plain(step)
+        entries.append(plain)
+        arrays |= {f"s{s}_{name}": values for name, values in own.items()}
+    return entries, arrays
+
+
+def unpack(entries: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]) -> tuple[Step, ...]:
+    """Put together what :func:`pack` took apart.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+        If it is no such thing.
+    """
+    own: list[Arrays] = [{} for _ in entries]
+    for name, values in arrays.items():
+        place, _, rest = name.partition("_")
+        own[int(place.removeprefix("s"))][rest] = values
+    return tuple(from_plain(plain, mine) for plain, mine in zip(entries, own, strict=True))

@@ -1,8 +1,9 @@
-"""Save the search and resume it: tree and incumbent as one JSON file, each node's proof as an ``.npz`` beside it.
+"""Save the search and read it again: tree and incumbent as one JSON file, the arrays of each node's steps beside it.
 
-An open node is its decisions; it starts again from the proof of its parent. The JSON file is replaced atomically,
-carries a checksum, and its predecessor is kept: whenever the process dies, one of the two is whole. Proofs are written
-once, before the tree that mentions them, and stay.
+The JSON file is replaced atomically, carries a checksum, and its predecessor is kept: whenever the process dies, one of
+the two is whole. Files with arrays never change; they are written before the JSON file that names them, and removed
+when neither it nor its predecessor does. What is read here is only well-formed: :mod:`certimeans.search.resume` proves
+it again.
 """
 
 from __future__ import annotations
@@ -10,8 +11,13 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
+import os
+import re
+import shutil
 import zipfile
-from dataclasses import dataclass, replace
+import zlib
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +27,34 @@ from certimeans._version import __version__
 from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
 from certimeans.problem.io.atomic import write_atomically
+from certimeans.proof.store import pack, unpack
 from certimeans.search.node import Decision
-from certimeans.search.proof_arrays import from_arrays, to_arrays
-from certimeans.search.tree import Tree, TreeNode, TreeStatus
+from certimeans.search.statistics import NodeWork, RunStatistics
+from certimeans.search.tree import Steps, Tree, TreeNode, TreeStatus
 
-FORMAT = 2
+FORMAT = 3
 _NAME = "checkpoint.json"
+_NEXT = "checkpoint.next.json"
 _PREVIOUS = "checkpoint.previous.json"
 _PROOFS = "proofs"
+_DIGEST = re.compile(r"[0-9a-f]{16}")
+_DAMAGED = (
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    OSError,
+    EOFError,
+    MemoryError,
+    RecursionError,
+    NotImplementedError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading a file that is none of ours, or no more, may raise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +64,16 @@ class SavedSearch:
     Attributes
     ----------
     tree
-        All nodes, with the proofs that are still needed.
+        All nodes, with the steps that are still needed.
     labels
         The incumbent, or ``None``.
+    statistics
+        What was done until then.
     """
 
     tree: Tree
     labels: tuple[int, ...] | None
-    nodes_done: int
-    rounds: int
-    cuts: int
-    root_lower_bound: float
-    root_seconds: float
+    statistics: RunStatistics
 
 
 class CheckpointStore:
@@ -59,44 +83,50 @@ class CheckpointStore:
         self.folder = folder
         self._fingerprint = instance.fingerprint
         self._n_points = instance.n_points
-        self._written: set[int] = set()
+        self._files: dict[int, tuple[Steps, str]] = {}  # what is written already, by node
+        self._named: set[str] = set()  # files that the present checkpoint names
 
     def save(self, search: SavedSearch) -> None:
-        """Replace the checkpoint, keeping the one before; write the proofs that are new."""
-        self._save_proofs(search.tree)
-        content = json.dumps(_to_plain(search), allow_nan=False)
+        """Replace the checkpoint, keeping the one before; write the steps that are new.
+
+        Raises
+        ------
+        OSError, InputError
+            If it cannot be written; the checkpoint on disk stays as it is.
+        """
+        (self.folder / _PROOFS).mkdir(parents=True, exist_ok=True)
+        steps = {number: self._save_steps(number, own) for number, own in search.tree.steps.items()}
+        content = json.dumps({**_to_plain(search), "steps": steps}, allow_nan=False)
         head = {"format": FORMAT, "version": __version__, "fingerprint": self._fingerprint}
-        data = json.dumps({**head, "sha256": _digest(content), "search": content}).encode()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / _NAME
-        if path.exists():
-            path.replace(self.folder / _PREVIOUS)
-        write_atomically(path, data)
+        data = json.dumps({**head, "sha256": _digest(content.encode()), "search": content}).encode()
+        path, following = self.folder / _NAME, self.folder / _NEXT
+        try:
+            write_atomically(following, data)
+            if path.exists():
+                _copy(path, self.folder / _PREVIOUS)
+            following.replace(path)
+        finally:
+            following.unlink(missing_ok=True)
+        self._remove_unnamed({_file_name(number, entry["arrays"]) for number, entry in steps.items()})
 
-    def forget(self, number: int) -> None:
-        """Write the proof of a node again with the next checkpoint, since it changed."""
-        self._written.discard(number)
-
-    def _save_proofs(self, tree: Tree) -> None:
-        for number in (tree.proofs.keys() | tree.merges.keys()) - self._written:
+    def _save_steps(self, number: int, steps: Steps) -> dict[str, Any]:
+        plain, arrays = pack(steps)
+        if not arrays:
+            return {"plain": plain, "arrays": None}
+        if number not in self._files or self._files[number][0] is not steps:
             buffer = io.BytesIO()
-            np.savez(buffer, **to_arrays(tree.proofs.get(number), tree.merges.get(number)))  # type: ignore[arg-type]
-            folder = self.folder / _PROOFS
-            folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(folder / f"{number}.npz", buffer.getvalue())
-            self._written.add(number)
+            np.savez(buffer, **arrays)  # type: ignore[arg-type]
+            digest = _digest(buffer.getvalue())[:16]
+            write_atomically(self.folder / _PROOFS / _file_name(number, digest), buffer.getvalue())
+            self._files[number] = (steps, digest)
+        return {"plain": plain, "arrays": self._files[number][1]}
 
-    def _load_proofs(self, tree: Tree, proofs: list[int], merges: list[int]) -> None:
-        for number in sorted({*proofs, *merges}):
-            with np.load(self.folder / _PROOFS / f"{number}.npz", allow_pickle=False) as arrays:
-                proof, steps = from_arrays(arrays)
-            if (proof is not None and proof.group_of.shape != (self._n_points,)) or not 0 <= number < len(tree.nodes):
-                raise ValueError("a proof of another shape")
-            if proof is not None and number in proofs:
-                tree.proofs[number] = proof
-            if steps is not None and number in merges:
-                tree.merges[number] = steps
-            self._written.add(number)
+    def _remove_unnamed(self, named: set[str]) -> None:
+        """Remove the files that neither this checkpoint nor the one before names."""
+        for path in (self.folder / _PROOFS).iterdir():
+            if path.name not in named | self._named:
+                path.unlink(missing_ok=True)
+        self._named = named
 
     def load(self) -> SavedSearch | None:
         """Read the checkpoint, or the one before if that is damaged; ``None`` if there is none at all.
@@ -116,18 +146,33 @@ class CheckpointStore:
                 raise InputError(f"{path}: cannot be read ({error.strerror})") from None
             try:
                 return self._parse(path, data)
-            except (ValueError, KeyError, TypeError, IndexError, OSError, RecursionError, zipfile.BadZipFile) as error:
-                if isinstance(error, InputError):
-                    raise
+            except InputError:
+                raise
+            except _DAMAGED:
                 problems.append(f"{path}: the checkpoint is damaged")
         if problems:
             raise InputError(f"{problems[0]}; remove it to start anew")
         return None
 
+    def prepare(self) -> None:
+        """Make the folder, so that one that cannot be is found out before the search.
+
+        Raises
+        ------
+        InputError
+            If it cannot be made or written to.
+        """
+        try:
+            (self.folder / _PROOFS).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.folder}: the folder cannot be made ({error.strerror})") from None
+        if not os.access(self.folder, os.W_OK | os.X_OK):
+            raise InputError(f"{self.folder}: the folder cannot be written to")
+
     def _parse(self, path: Path, data: bytes) -> SavedSearch:
         record = json.loads(data)
         content = record["search"]
-        if _digest(content) != record["sha256"]:
+        if _digest(content.encode()) != record["sha256"]:
             raise ValueError("checksum")
         if record["format"] != FORMAT:
             raise InputError(
@@ -136,51 +181,95 @@ class CheckpointStore:
             )
         if record["fingerprint"] != self._fingerprint:
             raise InputError(f"{path}: the checkpoint belongs to another instance (points, weights, k or constraints)")
-        return self._from_plain(json.loads(content))
+        try:
+            return self._from_plain(json.loads(content))
+        except InputError:
+            raise ValueError("no search") from None
 
     def _from_plain(self, plain: dict[str, Any]) -> SavedSearch:
-        tree = Tree.of([_node(*fields) for fields in plain["nodes"]], plain["proven"])
-        if any(d is not None and not (0 <= min(d.i, d.j) <= max(d.i, d.j) < self._n_points) for d in _decisions(tree)):
+        steps = {int(number): self._load_steps(int(number), entry) for number, entry in plain["steps"].items()}
+        nodes = [_node(*fields) for fields in plain["nodes"]]
+        named = [i for node in nodes if node.decision is not None for i in (node.decision.i, node.decision.j)]
+        if named and not 0 <= min(named) <= max(named) < self._n_points:
             raise ValueError("a decision names a point that does not exist")
-        self._load_proofs(tree, plain["proofs"], plain["merges"])
         labels = plain["labels"]
-        if labels is not None and np.shape(labels) != (self._n_points,):
-            raise ValueError("labels of the wrong length")
+        if labels is not None:
+            labels = np.array(labels, dtype=np.int64)
+            if labels.shape != (self._n_points,):
+                raise ValueError("labels of the wrong length")
+        self._named = {_file_name(n, entry["arrays"]) for n, entry in plain["steps"].items()}
         return SavedSearch(
-            tree=tree,
-            labels=None if labels is None else tuple(labels),
-            **{name: plain[name] for name in ("nodes_done", "rounds", "cuts", "root_lower_bound", "root_seconds")},
+            Tree.of(nodes, steps), None if labels is None else tuple(labels.tolist()), _statistics(plain["statistics"])
         )
+
+    def _load_steps(self, number: int, entry: dict[str, Any]) -> Steps:
+        digest = entry["arrays"]
+        if digest is None:
+            return unpack(entry["plain"], {})
+        if not _DIGEST.fullmatch(digest):
+            raise ValueError("no name of a file")
+        with np.load(self.folder / _PROOFS / _file_name(number, digest), allow_pickle=False) as arrays:
+            steps = unpack(entry["plain"], dict(arrays))
+        self._files[number] = (steps, digest)
+        return steps
+
+
+def _file_name(number: int | str, digest: str | None) -> str:
+    return f"{number}-{digest}.npz"
+
+
+def _copy(path: Path, to: Path) -> None:
+    """Put a second name on a file, or a copy where the file system knows no such thing, replacing what was there."""
+    temporary = to.with_suffix(".tmp")
+    temporary.unlink(missing_ok=True)
+    try:
+        try:
+            os.link(path, temporary)
+        except OSError:
+            shutil.copyfile(path, temporary)
+        temporary.replace(to)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _to_plain(search: SavedSearch) -> dict[str, Any]:
-    tree = search.tree
-    plain = {name: value for name, value in vars(search).items() if name != "tree"}
+    done = search.statistics
     return {
-        **plain,
-        "nodes": [list(vars(replace(node, lower_bound=_finite(node.lower_bound))).values()) for node in tree.nodes],
-        "proven": sorted(tree.proven),
-        "proofs": sorted(tree.proofs),
-        "merges": sorted(tree.merges),
+        "nodes": [
+            list(vars(replace(node, lower_bound=_finite(node.lower_bound))).values()) for node in search.tree.nodes
+        ],
+        "labels": search.labels,
+        "statistics": {
+            "nodes": done.nodes,
+            "cuts": done.cuts,
+            "root_seconds": done.root_seconds,
+            "work": asdict(done.work),
+        },
     }
 
 
+def _statistics(plain: dict[str, Any]) -> RunStatistics:
+    counts = [int(plain["nodes"]), int(plain["cuts"])]
+    work = {name: type(getattr(NodeWork(), name))(value) for name, value in plain["work"].items()}
+    seconds = float(plain["root_seconds"])
+    if min(counts) < 0 or not all(math.isfinite(value) and value >= 0 for value in (seconds, *work.values())):
+        raise ValueError("numbers that count nothing")
+    return RunStatistics(nodes=counts[0], cuts=counts[1], root_seconds=seconds, work=NodeWork(**work))
+
+
 def _finite(bound: float) -> Any:
-    return bound if np.isfinite(bound) else None
+    return bound if math.isfinite(bound) else None
 
 
 def _node(
     number: int, parent: int, decision: list[Any] | None, status: str, bound: float | None, size: int, seconds: float
 ) -> TreeNode:
     made = None if decision is None else Decision(int(decision[0]), int(decision[1]), bool(decision[2]))
-    return TreeNode(
-        number, parent, made, TreeStatus(status), np.inf if bound is None else float(bound), int(size), float(seconds)
-    )
+    if int(size) < 0 or not (math.isfinite(seconds) and seconds >= 0):
+        raise ValueError("a node of no size or time")
+    claimed = math.inf if bound is None else float(bound)
+    return TreeNode(int(number), int(parent), made, TreeStatus(status), claimed, int(size), float(seconds))
 
 
-def _decisions(tree: Tree) -> list[Decision | None]:
-    return [node.decision for node in tree.nodes]
-
-
-def _digest(content: str) -> str:
-    return hashlib.sha256(content.encode()).hexdigest()
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

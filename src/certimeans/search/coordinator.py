@@ -1,46 +1,65 @@
-"""The coordinator: owns the queue, the incumbent and the proven bound; hands out nodes, best first."""
+"""The coordinator: decides which node is evaluated next, and when the search ends."""
 
 from __future__ import annotations
 
-import heapq
 import math
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
 from dataclasses import dataclass, replace
 
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
-from certimeans.heuristics.incumbent import Incumbent
-from certimeans.search.checkpoint import CheckpointStore, SavedSearch
-from certimeans.search.executors import Workers
+from certimeans.search.checkpoint import SavedSearch
+from certimeans.search.checkpointer import Checkpointer
+from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress, reason_to_stop
-from certimeans.search.node import Decision, Inheritance, NodeOutcome, NodeProof, NodeReport, NodeStatus, NodeTask
+from certimeans.search.node import (
+    Decision,
+    Inheritance,
+    NodeOutcome,
+    NodeReport,
+    NodeStatus,
+    NodeTask,
+    SearchFindings,
+    SearchTask,
+    Task,
+)
+from certimeans.search.open_nodes import OpenNodes
+from certimeans.search.recovery import Recovery
+from certimeans.search.resume import Resumed
+from certimeans.search.running import RunningTasks
 from certimeans.search.settings import NodeSettings
-from certimeans.search.tree import Tree, TreeNode, TreeStatus
-from certimeans.status import SolveStatus
+from certimeans.search.statistics import RunStatistics, Tally
+from certimeans.search.tree import ROOT, Tree, TreeNode, TreeStatus
+from certimeans.search.workers import Workers
+from certimeans.status import SolveStatus, relative_gap
 
-_MAX_DEATHS = 3
-_ACCIDENT = 0.1  # what an accident counts, as a death
 _POLL_SECONDS = 0.1
 _GRACE_SECONDS = 0.5
-_SECONDS_BETWEEN_SAVES = 2.0
+"""How long nodes that were told to stop may take to return their bounds."""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
-    """What the search ended with; bounds are in the user's units. It is complete if no node is left to evaluate."""
+    """What the search ended with.
+
+    Attributes
+    ----------
+    lower_bound
+        Proven, in the user's units.
+    is_complete
+        Whether no node is left to evaluate.
+    message
+        What the user should know besides; usually empty.
+    """
 
     status: SolveStatus
     lower_bound: float
-    root_lower_bound: float
-    root_seconds: float
-    nodes: int
-    rounds: int
-    cuts: int
-    abandoned: int
     tree: Tree
+    statistics: RunStatistics
     is_complete: bool
+    message: str
 
 
 class Coordinator:
@@ -57,7 +76,7 @@ class Coordinator:
         deadline: Deadline,
         seed: int,
         on_progress: Callable[[Progress], None] | None = None,
-        store: CheckpointStore | None = None,
+        checkpointer: Checkpointer | None = None,
         settings: NodeSettings | None = None,
     ) -> None:
         self.workers = workers
@@ -68,38 +87,33 @@ class Coordinator:
         self.settings = settings or NodeSettings()
         self.tree = Tree()
         self._on_progress = on_progress
-        self._queue: list[tuple[float, int, NodeTask]] = []
-        self._running: dict[Future[NodeOutcome], NodeTask] = {}
-        self._starting: NodeTask | None = None  # between queue and running; a serial worker evaluates it right there
-        self._live_bounds: dict[int, float] = {}  # what running nodes have reported; proven, but not yet in our hands
-        self._deaths: dict[int, float] = {}
-        self._suspects: set[int] = set()
+        self._checkpointer = checkpointer or Checkpointer(None)
+        self._open = OpenNodes()
+        self._running = RunningTasks()
+        self._recovery = Recovery()
+        self._tally = Tally()
+        self._warm_start: Callable[[int], Inheritance | None] = lambda _: None
         self._closed_bound = math.inf  # the least bound of nodes that were pruned or given up
-        self._nodes_done = self._rounds = self._root_cuts = self._cuts = self._abandoned = 0
-        self._root_lower_bound = self._root_seconds = 0.0
-        self._store = store
-        self._last_save = -math.inf
+        self._told = ""  # the workers' last message
         workers.listen(self._hear)
         workers.publish(incumbent.cost)
 
-    def resume(
-        self, saved: SavedSearch, inheritance_from: Callable[[tuple[Decision, ...], NodeProof], Inheritance]
-    ) -> None:
-        """Go on with a saved search, whose incumbent is checked like any other.
+    def resume(self, resumed: Resumed, before: RunStatistics, warm_start: Callable[[int], Inheritance | None]) -> None:
+        """Go on with a saved search that was proven again.
 
-        ``inheritance_from`` rebuilds what a node with these decisions starts from, given a proof on the way to it.
+        Parameters
+        ----------
+        before
+            What was done until it was saved.
+        warm_start
+            Rebuilds what a node can start from, given its number.
         """
-        if saved.labels is not None:
-            self._offer(saved.labels)
-        self.tree = saved.tree
-        self._nodes_done, self._rounds, self._root_cuts = saved.nodes_done, saved.rounds, saved.cuts
-        self._root_lower_bound, self._root_seconds = saved.root_lower_bound, saved.root_seconds
+        self.tree = resumed.tree
+        self._tally = Tally(replace(before, root_lower_bound=resumed.root_lower_bound))
+        self._warm_start = warm_start
         for node in self.tree.nodes:
-            if node.status in {TreeStatus.OPEN, TreeStatus.GIVEN_UP}:  # perhaps it survives this time
-                self.tree.mark(node.number, TreeStatus.OPEN, node.lower_bound)
-                proof = self.tree.nearest_proof(node.number)
-                decisions = self.tree.decisions(node.number)
-                self._enqueue(node, None if proof is None else inheritance_from(decisions, proof))
+            if node.status is TreeStatus.OPEN:
+                self._enqueue(node, None)
             elif node.status is TreeStatus.PRUNED:
                 self._closed_bound = min(self._closed_bound, node.lower_bound)
 
@@ -111,120 +125,126 @@ class Coordinator:
             self._submit()
             self._search_beside_the_root()
         status: SolveStatus | None = None
-        while status is None and (self._queue or self._running):
+        while status is None and (self._open or self._running.nodes()):
             status = self._stop_reason()
             if status is None:
                 self._submit()
                 self._collect(_POLL_SECONDS)
-        if status is not None and self._running:
-            self._collect(_GRACE_SECONDS)  # they were told to stop and return their bounds
+        if status is not None:
+            self._wind_down(status)
         status = self._stop_reason() or status or SolveStatus.INTERRUPTED
-        self._live_bounds.clear()
-        self._save(force=True)
+        self._keep_reports()
+        self._checkpointer.save(self._snapshot, force=True)
+        is_complete = not self._open and not self._running.nodes()
         return SearchOutcome(
             status,
             self._lower_bound(),
-            self._root_lower_bound,
-            self._root_seconds,
-            self._nodes_done,
-            self._rounds,
-            self._root_cuts,
-            self._abandoned,
             self.tree,
-            is_complete=not self._queue and not self._running,
+            self._tally.statistics(),
+            is_complete,
+            self._message(status, is_complete=is_complete),
         )
+
+    def _wind_down(self, status: SolveStatus) -> None:
+        """Wait a moment for the nodes that were told to stop; the rest is left behind."""
+        end = time.monotonic() + _GRACE_SECONDS
+        is_needed = status is not SolveStatus.OPTIMAL or self._running.reports()
+        while is_needed and self._running.nodes() and time.monotonic() < end:
+            self._collect(max(0.0, end - time.monotonic()))
+        for future in self._running.futures:
+            future.cancel()
+
+    def _keep_reports(self) -> None:
+        """Record what nodes that were left behind had proven until then."""
+        for report in self._running.reports():
+            self.tree.add_steps(report.number, report.steps)
+            self.tree.mark(report.number, TreeStatus.OPEN, report.lower_bound)
+            if report.number == ROOT:
+                self._tally.note_root(report.lower_bound, report.cuts, self.deadline.elapsed())
 
     def _enqueue(self, node: TreeNode, inheritance: Inheritance | None) -> None:
-        task = NodeTask(
-            number=node.number,
-            parent=node.parent,
-            decisions=self.tree.decisions(node.number),
-            inheritance=inheritance,
-            lower_bound=node.lower_bound,
-            incumbent_cost=math.inf,  # this and the time limit are filled in when the task is handed out
-            gap=self.limits.gap,
-            seed=self.seed,
-            seconds=None,
-            settings=self.settings,
+        self._open.push(
+            NodeTask(
+                number=node.number,
+                decisions=self.tree.decisions(node.number),
+                inheritance=inheritance,
+                lower_bound=node.lower_bound,
+                incumbent_cost=math.inf,  # this and the time limit are filled in when the task is handed out
+                gap=self.limits.gap,
+                seed=self.seed,
+                seconds=None,
+                settings=self.settings,
+            )
         )
-        heapq.heappush(self._queue, (node.lower_bound, node.number, task))
 
     def _submit(self) -> None:
-        while self._queue and len(self._running) < self.workers.capacity:
-            if self._node_budget_is_used_up() or self._must_wait(self._queue[0][2]):
+        while (task := self._open.first) is not None and len(self._running) < self.workers.capacity:
+            running = [node.number for node in self._running.nodes()]
+            if self._node_budget_is_used_up(len(running)) or self._recovery.must_wait(task.number, running):
                 return
-            bound, number, task = heapq.heappop(self._queue)
-            if bound >= self._pruning_cost():
-                self._close(number, TreeStatus.PRUNED, bound)
+            self._open.pop()
+            if task.lower_bound >= self._pruning_cost():
+                self._close(task.number, TreeStatus.PRUNED, task.lower_bound)
                 continue
-            remaining = self.deadline.remaining()
-            task = replace(
-                task,
-                incumbent_cost=self.incumbent.cost,
-                seconds=None if math.isinf(remaining) else remaining,
+            inheritance = self._warm_start(task.number) if task.inheritance is None else task.inheritance
+            self._start(
+                replace(task, inheritance=inheritance, incumbent_cost=self.incumbent.cost, seconds=self._seconds_left())
             )
-            self._starting = task
-            try:
-                self._running[self.workers.submit(task)] = task
-            except BrokenExecutor:
-                self._bury([task])
-            self._starting = None
+
+    def _start(self, task: Task) -> None:
+        self._running.start(task)
+        try:
+            self._running.started(self.workers.submit(task))
+        except BrokenExecutor:
+            self._running.not_started()
+            self._recover([task])
 
     def _search_beside_the_root(self) -> None:
-        """Let a second worker look for a clustering while the first one bounds the root; it proves nothing."""
+        """Let a second worker look for a clustering while the first one bounds the root."""
         if len(self._running) == 1 and self.workers.capacity > 1:
-            root = next(iter(self._running.values()))
-            search = replace(root, number=-1, only_search=True, lower_bound=math.inf)
-            self._running[self.workers.submit(search)] = search
+            self._start(SearchTask(self.incumbent.cost, self.seed, self._seconds_left(), self.settings))
 
-    def _node_budget_is_used_up(self) -> bool:
+    def _seconds_left(self) -> float | None:
+        remaining = self.deadline.remaining()
+        return None if math.isinf(remaining) else remaining
+
+    def _node_budget_is_used_up(self, running: int) -> bool:
         limit = self.limits.nodes
-        return limit is not None and self._nodes_done + len(self._running) >= limit
+        return limit is not None and self._tally.nodes + running >= limit
 
     def _collect(self, seconds: float) -> None:
-        if not self._running:
+        if not len(self._running):
             return
-        done, _ = wait(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
+        done, _ = wait(self._running.futures, timeout=seconds, return_when=FIRST_COMPLETED)
         self.workers.deliver()
-        lost, killers = [], False
+        if self.workers.message != self._told:
+            self._told = self.workers.message
+            self._announce()
+        lost: list[Task] = []
+        may_be_the_cause = False
         for future in done:
-            task = self._running.pop(future)
-            self._live_bounds.pop(task.number, None)
+            task = self._running.finish(future)
             try:
                 outcome = future.result()
-            except self.workers.deaths as error:
+            except self.workers.failures as error:
                 lost.append(task)
-                killers |= not isinstance(error, self.workers.accidents)
+                may_be_the_cause |= not isinstance(error, self.workers.failures_elsewhere)
             else:
                 self._take(task, outcome)
         if lost:
-            self._bury(lost, may_be_to_blame=killers)
+            self._recover(lost, may_be_the_cause=may_be_the_cause)
 
-    def _bury(self, lost: list[NodeTask], *, may_be_to_blame: bool = True) -> None:
-        """Queue nodes again whose workers died; a node that kills its worker every time is given up.
-
-        When several nodes were lost at once, any of them may be to blame: they are suspects, and evaluated one at a
-        time from then on, so that the innocent are cleared. A death counts only if the node died alone. What was lost
-        by accident is tried again more often.
-        """
+    def _recover(self, lost: list[Task], *, may_be_the_cause: bool = True) -> None:
+        """Queue the nodes again whose workers failed, but for those that were lost too often."""
         if self.workers.renew():
-            lost += self._running.values()
-            self._running.clear()
-        if len(lost) > 1 and may_be_to_blame:
-            self._suspects.update(task.number for task in lost)
-        for task in (task for task in lost if not task.only_search):
-            blame = _ACCIDENT if not may_be_to_blame else float(len(lost) == 1)
-            self._deaths[task.number] = self._deaths.get(task.number, 0.0) + blame
-            if self._deaths[task.number] < _MAX_DEATHS:
-                heapq.heappush(self._queue, (task.lower_bound, task.number, task))
-            else:  # its parent's bound stands
-                self._abandoned += 1
-                self._close(task.number, TreeStatus.GIVEN_UP, task.lower_bound)
-
-    def _must_wait(self, task: NodeTask) -> bool:
-        """Whether a task is a suspect and not alone, or a suspect is running."""
-        running = {other.number for other in self._running.values()}
-        return bool(running) and (task.number in self._suspects or not running.isdisjoint(self._suspects))
+            lost += self._running.lose_all()
+        nodes = {task.number: task for task in lost if isinstance(task, NodeTask)}
+        verdict = self._recovery.requeue_lost(list(nodes), may_be_the_cause=may_be_the_cause)
+        for number in verdict.requeue:
+            self._open.push(nodes[number])
+        for number in verdict.give_up:  # what is proven about it already stands
+            self._tally.count_abandoned()
+            self._close(number, TreeStatus.GIVEN_UP, nodes[number].lower_bound)
 
     def _close(self, number: int, status: TreeStatus, bound: float) -> None:
         self.tree.mark(number, status, bound)
@@ -232,90 +252,67 @@ class Coordinator:
 
     def _hear(self, report: NodeReport) -> None:
         """Take over what a running node has found so far."""
-        if report.labels is not None:
-            self._offer(report.labels)
-        if report.number >= 0:
-            self._live_bounds[report.number] = report.lower_bound
-            self._cuts = report.cuts
+        self._offer(report.labels)
+        self._running.hear(report)
+        self._tally.cuts = report.cuts
         self._announce()
 
-    def _take(self, task: NodeTask, outcome: NodeOutcome) -> None:
-        """Take over what a node ended with."""
-        if outcome.labels is not None:
-            self._offer(outcome.labels)
-        if task.only_search:
-            return
-        self._nodes_done += self.tree.nodes[task.number].size == 0
-        self._rounds += len(outcome.rounds)
-        self._cuts = outcome.rounds[-1].n_cuts if outcome.rounds else self._cuts
-        if task.number == 0:
-            self._root_lower_bound, self._root_seconds = outcome.lower_bound, outcome.seconds
-            self._root_cuts = self._cuts
+    def _take(self, task: Task, outcome: NodeOutcome | SearchFindings) -> None:
+        """Take over what a task ended with."""
+        self._offer(outcome.labels)
+        if isinstance(task, NodeTask) and isinstance(outcome, NodeOutcome):
+            self._tally.count_node(outcome.work, is_new=self.tree.nodes[task.number].is_new)
+            self._tally.cuts = outcome.cuts or self._tally.cuts
+            if task.number == ROOT:
+                self._tally.note_root(outcome.lower_bound, outcome.cuts, outcome.seconds)
+            self._settle(task.number, outcome)
+        self._announce()
+        self._checkpointer.save(self._snapshot)
+
+    def _settle(self, number: int, outcome: NodeOutcome) -> None:
         self.tree.settle(outcome)
-        if self._store is not None:
-            self._store.forget(task.number)
         if outcome.status is NodeStatus.BRANCHED and outcome.branching_pair is not None:
             for together in (True, False):
                 decision = Decision(*outcome.branching_pair, together)
-                self._enqueue(self.tree.add(task.number, decision, outcome.lower_bound), outcome.inheritance)
+                self._enqueue(self.tree.add(number, decision, outcome.lower_bound), outcome.inheritance)
         elif outcome.status is NodeStatus.UNRESOLVED:  # it stays open, from where it got to
-            self._enqueue(self.tree.nodes[task.number], outcome.inheritance)
+            self._enqueue(self.tree.nodes[number], outcome.inheritance)
         elif outcome.status is NodeStatus.PRUNED:
             self._closed_bound = min(self._closed_bound, outcome.lower_bound)
-        self._announce()
-        self._save()
 
-    def _offer(self, labels: IntArray | tuple[int, ...]) -> None:
-        if self.incumbent.offer(labels):
+    def _offer(self, labels: IntArray | None) -> None:
+        if labels is not None and self.incumbent.offer(labels):
             self.workers.publish(self.incumbent.cost)
 
-    def _save(self, *, force: bool = False) -> None:
-        """Write the checkpoint, if there is one, every few seconds."""
-        if self._store is None or (not force and time.perf_counter() - self._last_save < _SECONDS_BETWEEN_SAVES):
-            return
-        self._last_save = time.perf_counter()
+    def _snapshot(self) -> SavedSearch:
         clustering = self.incumbent.clustering
-        self._store.save(
-            SavedSearch(
-                tree=self.tree,
-                labels=None if clustering is None else tuple(clustering.labels.tolist()),
-                nodes_done=self._nodes_done,
-                rounds=self._rounds,
-                cuts=self._root_cuts,
-                root_lower_bound=self._root_lower_bound,
-                root_seconds=self._root_seconds,
-            )
-        )
+        labels = None if clustering is None else tuple(clustering.labels.tolist())
+        return SavedSearch(self.tree, labels, self._tally.statistics())
 
     def _pruning_cost(self) -> float:
         return self.incumbent.cost * (1 - self.limits.gap)
 
-    def _lower_bound(self, *, live: bool = False) -> float:
+    def _lower_bound(self) -> float:
         """Return the proven bound; no clustering at all costs less than the incumbent if no node is left below it."""
-        news = self._live_bounds if live else {}
-        waiting = (bound for bound, _, _ in self._queue[:1])
-        running = (max(task.lower_bound, news.get(task.number, 0.0)) for task in self._tasks_under_way())
-        return min(self._closed_bound, self.incumbent.cost, *waiting, *running, math.inf)
+        return min(self._closed_bound, self.incumbent.cost, self._open.lower_bound, self._running.lower_bound)
 
-    def _tasks_under_way(self) -> list[NodeTask]:
-        return [*self._running.values(), *([] if self._starting is None else [self._starting])]
-
-    def _progress(self, *, live: bool = False) -> Progress:
-        phase = "search" if self._nodes_done else "heuristics" if math.isinf(self.incumbent.cost) else "root"
+    def _progress(self) -> Progress:
+        phase = "search" if self._tally.nodes else "heuristics" if math.isinf(self.incumbent.cost) else "root"
         return Progress(
             self.deadline.elapsed(),
             self.incumbent.cost,
-            self._lower_bound(live=live),
-            self._nodes_done,
-            len(self._queue),
-            sum(not task.only_search for task in self._tasks_under_way()),
-            self._cuts,
+            self._lower_bound(),
+            self._tally.nodes,
+            len(self._open),
+            len(self._running.nodes()),
+            self._tally.cuts,
             phase,
+            self.workers.message,
         )
 
     def _announce(self) -> None:
         if self._on_progress is not None:
-            self._on_progress(self._progress(live=True))
+            self._on_progress(self._progress())
 
     def _stop_reason(self) -> SolveStatus | None:
         return reason_to_stop(
@@ -324,3 +321,18 @@ class Coordinator:
             interrupted=self.deadline.stop_requested,
             time_is_up=self.deadline.passed(),
         )
+
+    def _message(self, status: SolveStatus, *, is_complete: bool) -> str:
+        abandoned, parts = self._tally.statistics().abandoned, []
+        if abandoned:
+            parts.append(f"{abandoned} nodes given up after their workers died")
+        elif status is SolveStatus.INTERRUPTED and is_complete:
+            gap = relative_gap(self.incumbent.cost, self._lower_bound())
+            parts.append(
+                f"the search is complete: a gap of {gap:.1e} is proven, and double precision cannot prove a smaller one"
+            )
+        if status is not SolveStatus.OPTIMAL and self.workers.message:
+            parts.append(self.workers.message)
+        if self._checkpointer.message:
+            parts.append(self._checkpointer.message)
+        return "; ".join(parts)

@@ -27,7 +27,7 @@ class History:
         if (
             last is None
             or (progress.incumbent_cost, progress.lower_bound) != (last.incumbent_cost, last.lower_bound)
-            or progress.phase != last.phase
+            or (progress.phase, progress.message) != (last.phase, last.message)
             or progress.seconds > last.seconds + _SECONDS_BETWEEN_ENTRIES
         ):
             self.entries.append(progress)

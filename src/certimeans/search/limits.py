@@ -41,7 +41,8 @@ class Limits:
 class Progress:
     """Where the search stands; the costs are in the user's units.
 
-    ``phase`` is "presolve", "heuristics" (no clustering yet), "root" or "search".
+    ``phase`` is "presolve", "heuristics" (no clustering yet), "root" or "search"; ``message`` is what the user should
+    know at once, such as a cluster without workers, and usually empty.
     """
 
     seconds: float
@@ -52,6 +53,7 @@ class Progress:
     nodes_running: int
     cuts: int
     phase: str = ""
+    message: str = ""
 
     @property
     def gap(self) -> float:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from certimeans._typing import FloatArray, IntArray
-from certimeans.bounds.relaxation.admm import Iterate
-from certimeans.bounds.relaxation.cutting_planes import RoundStatistics
-from certimeans.bounds.relaxation.proof import Proof
+from certimeans._typing import IntArray
+from certimeans.proof.steps import Step
 from certimeans.search.settings import NodeSettings
+from certimeans.search.statistics import NodeWork
 
 
 class Decision(NamedTuple):
@@ -24,37 +23,14 @@ class Decision(NamedTuple):
 class NodeStatus(Enum):
     """What became of a node."""
 
-    PRUNED = "its bound reached the pruning value, or a single clustering is left in it"
+    PRUNED = "its bound reached the pruning value, or only rounding is left between the two"
     BRANCHED = "its children go on"
     INFEASIBLE = "no clustering satisfies its decisions"
     UNRESOLVED = "it was stopped before it was decided; its bound is valid"
 
 
-@dataclass(frozen=True, eq=False)
-class Inheritance:
-    """What a node leaves to its children.
-
-    Attributes
-    ----------
-    group_of
-        The super-point of each original point.
-    weights
-        The super-points' weights.
-    iterate
-        The multipliers that prove the node's bound, and the primal matrix that goes with them.
-    """
-
-    group_of: IntArray
-    weights: FloatArray
-    iterate: Iterate
-
-
-@dataclass(frozen=True, eq=False)
-class NodeProof:
-    """What proves a node's bound: multipliers on its super-points, ``group_of`` each original point."""
-
-    group_of: IntArray
-    proof: Proof
+Inheritance: TypeAlias = Any
+"""A warm start, made and read by :mod:`certimeans.search.evaluate` only; for everyone else it is opaque."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,26 +41,21 @@ class NodeTask:
     ----------
     number
         The node's number in order of creation; the root is 0. With ``seed`` it determines all random choices.
-    parent
-        The parent's number; -1 for the root.
     decisions
         All decisions on the way from the root.
     inheritance
-        What the parent left; ``None`` for the root.
+        What the parent left, or the node itself when it was stopped before; ``None`` if there is nothing.
     lower_bound
-        Proven bound of the parent, in the user's units.
+        What is proven about the node already, by itself or by an ancestor, in the user's units.
     incumbent_cost
         Cost of the best known clustering, in the user's units; infinite if there is none.
     gap
         A node is pruned if its bound reaches ``incumbent_cost * (1 - gap)``.
     seconds
         Time limit; ``None`` for none.
-    only_search
-        Look for a clustering and prove nothing: what an idle worker does beside the root.
     """
 
     number: int
-    parent: int
     decisions: tuple[Decision, ...]
     inheritance: Inheritance | None
     lower_bound: float
@@ -92,7 +63,24 @@ class NodeTask:
     gap: float
     seed: int
     seconds: float | None
-    only_search: bool = False
+    settings: NodeSettings = field(default_factory=NodeSettings)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTask:
+    """Look for a clustering and prove nothing: what an idle worker does while another one bounds the root.
+
+    Attributes
+    ----------
+    incumbent_cost
+        Cost of the best known clustering, in the user's units; infinite if there is none.
+    seconds
+        Time limit; ``None`` for none.
+    """
+
+    incumbent_cost: float
+    seed: int
+    seconds: float | None
     settings: NodeSettings = field(default_factory=NodeSettings)
 
 
@@ -104,16 +92,20 @@ class NodeOutcome:
     ----------
     lower_bound
         Proven bound on every clustering that satisfies the node's decisions, in the user's units.
+    size
+        Number of super-points.
     labels
         A clustering of the original points that is better than the incumbent was, or ``None``.
+    steps
+        What this evaluation proved: a :class:`~certimeans.proof.steps.MergeStep` if anything was inferred, then at most
+        one bound step, which is left out if the task's bound is no worse; or an
+        :class:`~certimeans.proof.steps.InfeasibleStep`.
     branching_pair
         Two points to decide on, if the node is to be branched on.
     inheritance
         What its children start from, or the node itself when it is taken up again.
-    proof
-        What proves the bound; ``None`` if the parent's bound is no worse, and for infeasible nodes.
-    merges
-        Groups that inference united, with reasons; see :func:`certimeans.presolve.reduce.infer`.
+    cuts
+        Cuts at the end.
     """
 
     number: int
@@ -121,19 +113,34 @@ class NodeOutcome:
     lower_bound: float
     size: int
     labels: IntArray | None
+    steps: tuple[Step, ...]
     branching_pair: tuple[int, int] | None
     inheritance: Inheritance | None
-    proof: NodeProof | None
-    merges: IntArray
-    rounds: tuple[RoundStatistics, ...]
+    cuts: int
+    work: NodeWork
     seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class NodeReport:
-    """What a node that is still being evaluated has found so far; see :class:`NodeOutcome`."""
+    """What a node that is still being evaluated has found so far; see :class:`NodeOutcome`.
+
+    ``steps`` prove ``lower_bound``, or are empty if the task's bound is no worse.
+    """
 
     number: int
     lower_bound: float
     labels: IntArray | None
     cuts: int
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class SearchFindings:
+    """What a :class:`SearchTask` found: labels better than the incumbent, or ``None``."""
+
+    labels: IntArray | None
+
+
+Task: TypeAlias = NodeTask | SearchTask
+Outcome: TypeAlias = NodeOutcome | SearchFindings

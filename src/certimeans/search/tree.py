@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from certimeans._typing import IntArray
-from certimeans.search.node import Decision, NodeOutcome, NodeProof, NodeStatus
+import numpy as np
+
+from certimeans.proof.steps import BranchStep, CovarianceStep, InfeasibleStep, MergeStep, Proof, RelaxationStep, Step
+from certimeans.search.node import Decision, NodeOutcome, NodeStatus
+
+Steps = tuple[Step, ...]
+ROOT = 0
 
 
 class TreeStatus(StrEnum):
@@ -36,7 +41,9 @@ class TreeNode:
     lower_bound
         Proven, in the user's units; infinite if infeasible.
     size
-        Number of super-points; 0 if not evaluated.
+        Number of super-points; 0 if not evaluated, or infeasible.
+    seconds
+        How long its evaluation took; 0 if not evaluated.
     """
 
     number: int
@@ -47,6 +54,11 @@ class TreeNode:
     size: int = 0
     seconds: float = 0.0
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it was never evaluated to an end."""
+        return self.seconds == 0
+
 
 _STATUS = {
     NodeStatus.PRUNED: TreeStatus.PRUNED,
@@ -56,41 +68,66 @@ _STATUS = {
 }
 
 
+def is_bound(step: Step) -> bool:
+    """Whether a step proves a bound."""
+    return isinstance(step, (CovarianceStep, RelaxationStep))
+
+
+def followed_by(earlier: Steps, later: Steps) -> Steps:
+    """Join the steps of two evaluations of one node.
+
+    Inference is kept, each step once. A later bound or proof of infeasibility replaces an earlier bound, and an
+    earlier bound stays before the later inference, which it does not rest on.
+    """
+    replaced = any(not isinstance(step, MergeStep) for step in later)
+    kept = tuple(step for step in earlier if isinstance(step, MergeStep) or not replaced)
+    known = [step.rows for step in kept if isinstance(step, MergeStep)]
+    return kept + tuple(
+        step
+        for step in later
+        if not isinstance(step, MergeStep) or not any(np.array_equal(step.rows, rows) for rows in known)
+    )
+
+
 @dataclass(eq=False)
 class Tree:
-    """All nodes, with the proofs that are still needed.
+    """All nodes, with the steps that prove what is known about them.
 
     Attributes
     ----------
-    proofs
-        Multipliers by node. Those of a branched node are dropped once both children have their own, or are infeasible.
-    merges
-        Steps of inference by node, where there were any.
-    proven
-        Nodes that are infeasible, or have a proof now or had one before.
+    steps
+        By node, in the order in which they apply. The bound step of a branched node is dropped once both its children
+        are proven without it; only the root's is kept for ever.
     """
 
     nodes: list[TreeNode] = field(default_factory=list)
-    proofs: dict[int, NodeProof] = field(default_factory=dict)
-    merges: dict[int, IntArray] = field(default_factory=dict)
-    proven: set[int] = field(default_factory=set)
+    steps: dict[int, Steps] = field(default_factory=dict)
     _children: dict[int, list[int]] = field(default_factory=dict)
+    _proven: set[int] = field(default_factory=set)  # infeasible, or bounded by their own steps or their children's
 
     @classmethod
-    def of(cls, nodes: Sequence[TreeNode], proven: Iterable[int]) -> Tree:
-        """Build a tree again from its nodes, without proofs.
+    def of(cls, nodes: Sequence[TreeNode], steps: dict[int, Steps] | None = None) -> Tree:
+        """Build a tree again from its nodes and steps.
 
         Raises
         ------
         ValueError
-            If they are not numbered from 0 on, parents first.
+            If nodes are not numbered from 0 on, parents first, or do not have either no children or two: one with two
+            points together, one with the same two apart.
         """
-        tree = cls(proven=set(proven))
+        tree = cls()
         for number, node in enumerate(nodes):
-            if node.number != number or not (-1 <= node.parent < number) or (node.parent < 0) != (number == 0):
+            if node.number != number or not (-1 <= node.parent < number) or (node.parent < 0) != (number == ROOT):
                 raise ValueError("not a tree")
             tree.nodes.append(node)
             tree._children.setdefault(node.parent, []).append(number)
+        for parent, children in tree._children.items():
+            if parent >= 0 and not _is_split([nodes[child].decision for child in children]):
+                raise ValueError(f"the children of node {parent} do not cover it")
+        for number in sorted(steps or {}, reverse=True):  # children first
+            if not 0 <= number < len(nodes):
+                raise ValueError(f"steps of a node {number} that does not exist")
+            tree._set_steps(number, (steps or {})[number])
         return tree
 
     def add(self, parent: int, decision: Decision | None, lower_bound: float) -> TreeNode:
@@ -104,36 +141,91 @@ class Tree:
         number = outcome.number
         self.mark(number, _STATUS[outcome.status], outcome.lower_bound)
         self.nodes[number] = replace(self.nodes[number], size=outcome.size, seconds=outcome.seconds)
-        if outcome.proof is not None:
-            self.proofs[number] = outcome.proof
-        if outcome.proof is not None or outcome.status is NodeStatus.INFEASIBLE:
-            self.proven.add(number)
-        if len(outcome.merges):
-            self.merges[number] = outcome.merges
-        self._drop_what_children_prove(self.nodes[number].parent)
+        self.add_steps(number, outcome.steps)
+
+    def add_steps(self, number: int, steps: Steps) -> None:
+        """Add what another evaluation of a node proved to what is known about it."""
+        self._set_steps(number, followed_by(self.steps.get(number, ()), steps))
+
+    def drop_bound(self, number: int) -> None:
+        """Forget the bound step of a node."""
+        self.steps[number] = tuple(step for step in self.steps[number] if not is_bound(step))
 
     def mark(self, number: int, status: TreeStatus, lower_bound: float) -> None:
         """Change where a node stands."""
         self.nodes[number] = replace(self.nodes[number], status=status, lower_bound=lower_bound)
 
-    def decisions(self, number: int) -> tuple[Decision, ...]:
-        """Return all decisions from the root to a node."""
-        path: list[Decision] = []
+    def children(self, number: int) -> tuple[int, ...]:
+        """Return the numbers of a node's children: two or none."""
+        return tuple(self._children.get(number, ()))
+
+    def path(self, number: int) -> tuple[int, ...]:
+        """Return the numbers of the nodes from the root to a node."""
+        path: list[int] = []
         while number >= 0:
-            node = self.nodes[number]
-            if node.decision is not None:
-                path.append(node.decision)
-            number = node.parent
+            path.append(number)
+            number = self.nodes[number].parent
         return tuple(reversed(path))
 
-    def nearest_proof(self, number: int) -> NodeProof | None:
-        """Return the proof that holds for a node: its own or the nearest ancestor's."""
-        while number >= 0:
-            if number in self.proofs:
-                return self.proofs[number]
-            number = self.nodes[number].parent
-        return None
+    def decisions(self, number: int) -> tuple[Decision, ...]:
+        """Return all decisions from the root to a node."""
+        made = (self.nodes[n].decision for n in self.path(number))
+        return tuple(decision for decision in made if decision is not None)
 
-    def _drop_what_children_prove(self, parent: int) -> None:
-        if all(child in self.proven for child in self._children[parent]):
-            self.proofs.pop(parent, None)
+    def argument(self, number: int) -> Steps:
+        """Return what proves a node's own bound: all inference on the way to it, then its bound step.
+
+        Empty if it has no bound step of its own.
+        """
+        inferred: list[Step] = []
+        for n in self.path(number):
+            for step in self.steps.get(n, ()):
+                if isinstance(step, MergeStep):
+                    inferred.append(step)
+                elif n == number and is_bound(step):
+                    return (*inferred, step)
+        return ()
+
+    def nearest_bounded(self, number: int) -> int | None:
+        """Return the node whose bound step is the last on the way to a node, or ``None``."""
+        bounded = (n for n in reversed(self.path(number)) if any(is_bound(step) for step in self.steps.get(n, ())))
+        return next(bounded, None)
+
+    def proof(self) -> Proof:
+        """Return all steps as one proof, whose entries are numbered like the nodes; open nodes have no branch."""
+        return tuple((*self.steps.get(node.number, ()), *self._branch(node.number)) for node in self.nodes)
+
+    def _branch(self, number: int) -> Steps:
+        children = self.children(number)
+        by_side = {decision.together: child for child in children if (decision := self.nodes[child].decision)}
+        if not by_side:
+            return ()
+        decision = self.nodes[children[0]].decision
+        assert decision is not None  # noqa: S101  # only the root has none
+        return (BranchStep(decision.i, decision.j, together=by_side[True], apart=by_side[False]),)
+
+    def _set_steps(self, number: int, steps: Steps) -> None:
+        if steps:
+            self.steps[number] = steps
+        if any(is_bound(step) or isinstance(step, InfeasibleStep) for step in steps):
+            self.note_proven(number)
+
+    def note_proven(self, number: int) -> None:
+        """Note that a node needs its ancestors' bounds no more, and drop the bound steps that nobody needs."""
+        while number not in self._proven:
+            self._proven.add(number)
+            number = self.nodes[number].parent
+            if number < 0 or not all(child in self._proven for child in self._children[number]):
+                return
+            if number != ROOT and number in self.steps:
+                self.drop_bound(number)
+
+
+def _is_split(decisions: Sequence[Decision | None]) -> bool:
+    """Whether one of two decisions puts two points together, and the other one the same two apart."""
+    if len(decisions) != 2:
+        return False
+    first, second = decisions
+    if first is None or second is None or first.i == first.j or first.together == second.together:
+        return False
+    return {first.i, first.j} == {second.i, second.j}

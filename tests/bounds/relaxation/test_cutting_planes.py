@@ -83,7 +83,7 @@ def test_rounds_are_told_and_account_for_their_time() -> None:
     """Statistics arrive round by round; bounds never fall and the parts of the time do not exceed the whole."""
     told: list[RoundStatistics] = []
     relaxation = relaxation_of(blobs(60, 4, spread=1.5))
-    outcome = bound_by_cutting_planes(relaxation, np.inf, settings=QUICK, on_round=told.append)
+    outcome = bound_by_cutting_planes(relaxation, np.inf, settings=QUICK, on_round=lambda r, _: told.append(r))
     assert tuple(told) == outcome.rounds
     assert [r.iterations for r in told] == [40, 30, 30, 30]
     bounds = [r.safe_lower_bound for r in told]

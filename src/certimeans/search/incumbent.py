@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 
 from numpy.typing import ArrayLike
 
-from certimeans.errors import InternalError
+from certimeans.errors import InputError
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
+
+_LOGGER = logging.getLogger("certimeans")
 
 
 class Incumbent:
     """Keeps the cheapest clustering offered; safe to share between threads.
 
     Every offer is checked from the raw data, independent of how it was found: each must-link, each cannot-link,
-    exactly k non-empty clusters, and its cost, which is recomputed.
+    exactly k non-empty clusters, and its cost, which is recomputed. What fails is dropped, and logged once.
 
     Parameters
     ----------
@@ -27,6 +30,7 @@ class Incumbent:
         self._instance = instance
         self._lock = threading.Lock()
         self._best: Clustering | None = None
+        self._has_warned = False
 
     @property
     def clustering(self) -> Clustering | None:
@@ -39,20 +43,30 @@ class Incumbent:
         best = self._best
         return float("inf") if best is None else best.cost
 
-    def offer(self, labels: ArrayLike) -> bool:
-        """Take labels of the points if they are cheaper than all before; say whether they were.
+    def offer(self, labels: ArrayLike, source: str = "a heuristic") -> bool:
+        """Take labels of the points if they are feasible and cheaper than all before; say whether they were.
 
-        Raises
-        ------
-        InternalError
-            If the labels break a constraint: whoever found them has a bug.
+        Parameters
+        ----------
+        source
+            Where they come from, for the warning about labels that break a constraint.
         """
-        clustering = Clustering.from_labels(self._instance, labels)
-        violations = clustering.violations(self._instance)
+        try:
+            clustering = Clustering.from_labels(self._instance, labels)
+            violations = clustering.violations(self._instance)
+        except InputError as error:
+            violations = [str(error)]
         if violations:
-            raise InternalError(f"a heuristic returned a clustering that is none: {'; '.join(violations)}")
+            self._warn(source, violations)
+            return False
         with self._lock:
             if self._best is not None and self._best.cost <= clustering.cost:
                 return False
             self._best = clustering
             return True
+
+    def _warn(self, source: str, violations: list[str]) -> None:
+        with self._lock:
+            first, self._has_warned = not self._has_warned, True
+        if first:
+            _LOGGER.warning("labels from %s were dropped: %s", source, "; ".join(violations))

@@ -3,9 +3,8 @@ from __future__ import annotations
 import math
 
 import pytest
-
-from certimeans.errors import InternalError
 from certimeans.heuristics.incumbent import Incumbent
+
 from certimeans.problem.instance import Instance
 
 
@@ -28,9 +27,19 @@ def test_only_cheaper_clusterings_get_in() -> None:
 
 @pytest.mark.parametrize(
     ("labels", "message"),
-    [([0, 1, 0, 1], "points 0 and 1 must link"), ([0, 0, 1, 1], "2 and 3 cannot link"), ([0] * 4, "1 clusters")],
+    [
+        ([0, 1, 0, 1], "points 0 and 1 must link"),
+        ([0, 0, 1, 1], "2 and 3 cannot link"),
+        ([0] * 4, "1 clusters"),
+        ([0, 1], "labels have shape"),
+    ],
 )
-def test_a_broken_constraint_is_an_internal_error(labels: list[int], message: str) -> None:
-    """Whoever offers such labels has a bug, and the message says what is broken."""
-    with pytest.raises(InternalError, match=message):
-        Incumbent(make_instance()).offer(labels)
+def test_labels_that_break_a_constraint_are_dropped(
+    labels: list[int], message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They never get in and never end a solve; the first ones are logged with what is broken."""
+    incumbent = Incumbent(make_instance())
+    assert not incumbent.offer(labels)
+    assert not incumbent.offer(labels)
+    assert incumbent.clustering is None
+    assert [message in record.getMessage() for record in caplog.records] == [True]

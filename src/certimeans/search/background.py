@@ -1,0 +1,50 @@
+"""Work that may have to be left behind: in a daemon thread, which nobody waits for, not even the interpreter's end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import ParamSpec, TypeVar
+
+from certimeans.deadline import Deadline
+
+LARGE_SIZE = 1000
+"""From that many super-points on, one step of linear algebra may outlast a deadline."""
+
+_POLL_SECONDS = 0.05
+
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+
+def in_background(
+    function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Future[Result]:
+    """Call a function in a daemon thread of its own."""
+    future: Future[Result] = Future()
+
+    def work() -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(function(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001  # it belongs to whoever waits for the result
+            future.set_exception(error)
+
+    threading.Thread(target=work, name="certimeans", daemon=True).start()
+    return future
+
+
+def result_before(future: Future[Result], deadline: Deadline) -> Result:
+    """Wait for a result until a deadline.
+
+    Raises
+    ------
+    TimeoutError
+        If the deadline passes first; the work is left behind.
+    """
+    while not wait([future], timeout=min(_POLL_SECONDS, deadline.remaining())).done:
+        if deadline.passed():
+            raise TimeoutError
+    return future.result()
