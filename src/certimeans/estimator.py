@@ -21,8 +21,9 @@ from certimeans.errors import InfeasibleError, InputError, NoClusteringError
 from certimeans.presolve.conflicts import Conflict
 from certimeans.problem.clustering import as_labels, by_first_appearance
 from certimeans.problem.constraints import Constraints, PairsLike
-from certimeans.problem.instance import Instance, as_n_clusters, as_points
 from certimeans.problem.cost import exponent_of
+from certimeans.problem.instance import Instance
+from certimeans.problem.validation import as_n_clusters, as_points
 from certimeans.problem.weightless import as_weights_or_zero, drop_weightless
 from certimeans.report.progress import ProgressLog
 from certimeans.result import SolveResult

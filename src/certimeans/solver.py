@@ -37,6 +37,7 @@ from certimeans.search.node import Inheritance
 from certimeans.search.resume import prove_tree, warm_start_steps
 from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import peak_memory
+from certimeans.status import pruning_cost
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
@@ -138,7 +139,14 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
         workers = make_workers(presolved, n_jobs, executor, deadline)
         try:
             coordinator = Coordinator(
-                workers, incumbent, limits, deadline, seed, history.add, Checkpointer(store), settings
+                workers,
+                incumbent,
+                limits,
+                deadline,
+                seed,
+                history.add,
+                Checkpointer(store),
+                settings,
             )
             if saved is not None:
                 _resume(coordinator, saved, presolved)
@@ -159,8 +167,8 @@ def _resume(coordinator: Coordinator, saved: SavedSearch, presolved: Presolved) 
     if saved.labels is not None:
         incumbent.offer(saved.labels, "the checkpoint")
     coordinator.workers.publish(incumbent.cost)
-    pruning_cost = incumbent.cost * (1 - coordinator.limits.gap)
-    resumed = prove_tree(saved.tree, presolved, pruning_cost, coordinator.deadline)
+    enough = pruning_cost(incumbent.cost, coordinator.limits.gap)
+    resumed = prove_tree(saved.tree, presolved, enough, coordinator.deadline)
     tree = resumed.tree
 
     def warm_start(number: int) -> Inheritance | None:

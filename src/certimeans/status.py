@@ -28,7 +28,7 @@ class SolveStatus(StrEnum):
 
 
 def relative_gap(upper: float, lower: float) -> float:
-    """Return (upper - lower) / \|upper\|, rounded up.
+    r"""Return (upper - lower) / \|upper\|, rounded up.
 
     0 if the bound has reached the cost, infinite without a clustering, or if only the cost is 0.
     """
@@ -43,5 +43,5 @@ def relative_gap(upper: float, lower: float) -> float:
 
 
 def pruning_cost(cost: float, gap: float) -> float:
-    """Return the bound that proves a clustering of that cost optimal within a gap, which is rounded up when it is told."""
+    """Return the bound that proves a clustering of that cost optimal within a gap; a gap is rounded up when told."""
     return cost if np.isinf(cost) else min(cost, cost - gap * abs(cost) + 2.0**-49 * abs(cost))

@@ -15,7 +15,6 @@ from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits, Progress
 from certimeans.search.settings import NodeSettings
-from certimeans.search.units import CostUnits
 from certimeans.solver import solve_instance
 from tests.oracles.brute_force import exact_cost, feasible_partitions
 from tests.oracles.instances import random_instance
@@ -190,8 +189,9 @@ def test_the_result_speaks_plain_data() -> None:
 @pytest.mark.parametrize("offset", [0.0, 1e8])
 def test_bounds_in_the_users_units_account_for_rounded_points(offset: float) -> None:
     """Converting there loses almost nothing, and a target converted back is reached exactly when the bound is."""
-    units = CostUnits(Instance.create(np.random.default_rng(0).random((30, 3)) + offset, 2))
+    instance = Instance.create(np.random.default_rng(0).random((30, 3)) + offset, 2)
+    scale = instance.scaled.scale
     for bound in (1e-6, 0.1, 0.9):
-        user = units.to_user(bound)
-        assert bound * units.scatter * (1 - 1e-6) < user < bound * units.scatter
-        assert units.to_user(units.target(user)) >= user
+        user = scale.to_user(bound)
+        assert bound * scale.unit * (1 - 1e-6) < user < bound * scale.unit
+        assert scale.to_user(scale.target(user)) >= user

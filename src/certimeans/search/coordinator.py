@@ -33,7 +33,7 @@ from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import RunStatistics, Tally
 from certimeans.search.tree import ROOT, Tree, TreeNode, TreeStatus
 from certimeans.search.workers import Workers
-from certimeans.status import SolveStatus, relative_gap
+from certimeans.status import SolveStatus, pruning_cost, relative_gap
 
 _POLL_SECONDS = 0.1
 _GRACE_SECONDS = 0.5
@@ -95,6 +95,7 @@ class Coordinator:
         self._warm_start: Callable[[int], Inheritance | None] = lambda _: None
         self._closed_bound = math.inf  # the least bound of nodes that were pruned or given up
         self._told = ""  # the workers' last message
+        self._remarks: dict[str, None] = {}  # of nodes that were closed without reaching the gap, each once
         workers.listen(self._hear)
         workers.publish(incumbent.cost)
 
@@ -120,7 +121,7 @@ class Coordinator:
     def run(self) -> SearchOutcome:
         """Search until the gap is proven closed, or there is another reason to stop."""
         if not self.tree.nodes:
-            self._enqueue(self.tree.add(-1, None, 0.0), None)
+            self._enqueue(self.tree.add(-1, None, self.incumbent.nothing_proven), None)
             self._announce()
             self._submit()
             self._search_beside_the_root()
@@ -279,6 +280,8 @@ class Coordinator:
             self._enqueue(self.tree.nodes[number], outcome.inheritance)
         elif outcome.status is NodeStatus.PRUNED:
             self._closed_bound = min(self._closed_bound, outcome.lower_bound)
+            if outcome.remark:
+                self._remarks[outcome.remark] = None
 
     def _offer(self, labels: IntArray | None) -> None:
         if labels is not None and self.incumbent.offer(labels):
@@ -290,7 +293,7 @@ class Coordinator:
         return SavedSearch(self.tree, labels, self._tally.statistics())
 
     def _pruning_cost(self) -> float:
-        return self.incumbent.cost * (1 - self.limits.gap)
+        return pruning_cost(self.incumbent.cost, self.limits.gap)
 
     def _lower_bound(self) -> float:
         """Return the proven bound; no clustering at all costs less than the incumbent if no node is left below it."""
@@ -326,6 +329,8 @@ class Coordinator:
         abandoned, parts = self._tally.statistics().abandoned, []
         if abandoned:
             parts.append(f"{abandoned} nodes given up after their workers died")
+        elif status is not SolveStatus.OPTIMAL and self._remarks:
+            parts += self._remarks
         elif status is SolveStatus.INTERRUPTED and is_complete:
             gap = relative_gap(self.incumbent.cost, self._lower_bound())
             parts.append(

@@ -103,6 +103,10 @@ class _Evaluation:
             points, self.merges, colouring = self._restrict()
         except Contradiction:
             return self._outcome(NodeStatus.INFEASIBLE, lower_bound=np.inf)
+        return self._decide(points, colouring)
+
+    def _decide(self, points: SuperPoints, colouring: IntArray | None) -> NodeOutcome:
+        """Bound and search until the node can be pruned, or it is clear that it must be branched on."""
         self.size = points.size
         if self.task.number == 0 and self.task.inheritance is None:
             self._ask(CovarianceBounder(), points)
@@ -124,6 +128,9 @@ class _Evaluation:
             return self._outcome(NodeStatus.PRUNED)
         if answer.reason is StopReason.DEADLINE:
             return self._outcome(NodeStatus.UNRESOLVED, answer)
+        return self._branch(points, answer)
+
+    def _branch(self, points: SuperPoints, answer: Answer) -> NodeOutcome:
         assert answer.matrix is not None  # noqa: S101  # the relaxation always has one
         pair = branching_pair(answer.matrix, points)
         if pair is None:

@@ -38,6 +38,11 @@ class Incumbent:
         return self._best
 
     @property
+    def nothing_proven(self) -> float:
+        """What every clustering costs at least, without any proof: 0, or minus infinity for a Gram matrix."""
+        return self._instance.scaled.scale.nothing_proven
+
+    @property
     def cost(self) -> float:
         """Cost of the cheapest clustering, in the user's units; infinite if there is none yet."""
         best = self._best

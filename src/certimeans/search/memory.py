@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 _SHARE_OF_FREE = 0.5
@@ -20,20 +21,16 @@ def memory_limit(stated: float | None) -> int:
 def free_memory() -> int:
     """Return the bytes that are free on this machine, or in this container, as far as the system tells."""
     free = _free_of_machine()
-    try:
+    with suppress(OSError, ValueError):  # no container, or one without a limit
         free = min(free, int(_CGROUP_LIMIT.read_text()) - int(_CGROUP_USED.read_text()))
-    except (OSError, ValueError):
-        pass  # no container, or one without a limit
     return max(free, 0)
 
 
 def _free_of_machine() -> int:
-    try:
+    with suppress(OSError, ValueError, IndexError):
         for line in _MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
     try:
         return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):

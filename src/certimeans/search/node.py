@@ -106,6 +106,8 @@ class NodeOutcome:
         What its children start from, or the node itself when it is taken up again.
     cuts
         Cuts at the end.
+    remark
+        What the user should know, if the node was closed for another reason than its bound; usually empty.
     """
 
     number: int
@@ -119,6 +121,7 @@ class NodeOutcome:
     cuts: int
     work: NodeWork
     seconds: float
+    remark: str = ""
 
 
 @dataclass(frozen=True, eq=False)

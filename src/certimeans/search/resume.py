@@ -54,10 +54,11 @@ def prove_tree(
         See :func:`certimeans.search.evaluate.prove_again`.
     """
     tree = Tree.of(saved.nodes)
-    root_bound = 0.0
+    nothing = presolved.super_points.scale.nothing_proven
+    root_bound = nothing
     for node in saved.nodes:
         number = node.number
-        inherited = 0.0 if node.parent < 0 else tree.nodes[node.parent].lower_bound
+        inherited = nothing if node.parent < 0 else tree.nodes[node.parent].lower_bound
         tree.steps[number] = _believable(tree, presolved, number, saved.steps.get(number, ()))
         own = _own_bound(tree, presolved, number, deadline, prove)
         if number == ROOT:
@@ -94,10 +95,11 @@ def _believable(tree: Tree, presolved: Presolved, number: int, saved: Steps) -> 
 
 
 def _own_bound(tree: Tree, presolved: Presolved, number: int, deadline: Deadline, prove: Prove) -> float:
-    """Recompute a node's own bound; 0 without one. A step that proves nothing is dropped."""
+    """Recompute a node's own bound; nothing is proven without one. A step that proves nothing is dropped."""
+    nothing = presolved.super_points.scale.nothing_proven
     argument = tree.argument(number)
     if not argument or deadline.passed():
-        return 0.0
+        return nothing
     decisions = tree.decisions(number)
     try:
         if presolved.super_points.size < LARGE_SIZE:
@@ -105,14 +107,14 @@ def _own_bound(tree: Tree, presolved: Presolved, number: int, deadline: Deadline
         else:
             bound = result_before(in_background(prove, presolved, decisions, argument), deadline)
     except TimeoutError:
-        return 0.0
+        return nothing
     except ValueError:
         bound = -math.inf
-    if math.isfinite(bound) and bound > 0:
+    if math.isfinite(bound) and bound > nothing:
         tree.note_proven(number)
         return bound
     tree.drop_bound(number)
-    return 0.0
+    return nothing
 
 
 def warm_start_steps(tree: Tree, number: int) -> tuple[Step, ...]:

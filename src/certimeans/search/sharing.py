@@ -11,12 +11,14 @@ import math
 import shutil
 import tempfile
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from certimeans.presolve.contract import contract
 from certimeans.presolve.reduce import Presolved
-from certimeans.problem.instance import Instance
+from certimeans.problem.constraints import Constraints
+from certimeans.problem.instance import Geometry, Instance
 
 _PROBLEM = "problem.npz"
 _COST = "cost"
@@ -37,13 +39,16 @@ class Blackboard:
         known = {} if presolved.colouring is None else {"colouring": presolved.colouring}
         np.savez(
             self.folder / _PROBLEM,
-            points=instance.points,
+            table=instance.table,
+            geometry=np.array(instance.geometry),
+            standardize=np.array(instance.standardize),
             weights=instance.weights,
             n_clusters=np.array(instance.n_clusters),
             must_link=instance.must_link,
             cannot_link=instance.cannot_link,
             group_of=presolved.super_points.group_of,
             merges=presolved.merges,
+            n_groups=np.array(presolved.n_groups),
             **known,  # type: ignore[arg-type]
         )
 
@@ -66,17 +71,17 @@ class BlackboardReader:
     def __init__(self, folder: Path) -> None:
         self._cost = np.memmap(folder / _COST, dtype=np.float64, mode="r", shape=(1,))
         with np.load(folder / _PROBLEM, allow_pickle=False) as arrays:
-            instance = Instance.create(
-                arrays["points"],
+            instance = Instance(
+                arrays["table"],
                 int(arrays["n_clusters"]),
-                must_link=arrays["must_link"],
-                cannot_link=arrays["cannot_link"],
-                weights=arrays["weights"],
+                Constraints(arrays["must_link"], arrays["cannot_link"]),
+                arrays["weights"],
+                geometry=cast("Geometry", str(arrays["geometry"])),
+                standardize=bool(arrays["standardize"]),
             )
             super_points = contract(instance, arrays["group_of"])
             colouring = arrays.get("colouring")
-            merged = instance.n_points - super_points.size
-            self.presolved = Presolved(instance, super_points, arrays["merges"], colouring, merged, 0)
+            self.presolved = Presolved(instance, super_points, arrays["merges"], colouring, int(arrays["n_groups"]))
 
     def cost(self) -> float:
         """Return the present cost."""

@@ -18,8 +18,9 @@ floating point is treated so:
 - G is compressed to the complement of the float of u, which is orthogonal to u up to the latter's error.
 - What remains, a handful of sums, is covered by subtracting a small multiple of the roundoff times their terms.
 - Underflow: the largest weight is near 1 in working units and no other is below 2^-1000 times that, so coefficients of
-  cuts are finite before they are scaled to rows of norm 1. Products of a multiplier with a coefficient that underflow are off by at most
-  2^-1075 each; the absolute term ``_UNDERFLOW`` in every entry of G, and in the constant, covers 10^50 of them.
+  cuts are finite before they are scaled to rows of norm 1. Products of a multiplier with a coefficient that underflow
+  are off by at most 2^-1075 each; the absolute term ``_UNDERFLOW`` in every entry of G, and in the constant, covers
+  10^50 of them.
 
 If anything is not finite, or the eigenvalues cannot be bounded, the bound is minus infinity.
 
