@@ -162,7 +162,7 @@ def _seconds(value: float) -> str:
 def cuts_of_last_round(case: Case, relaxation: Relaxation) -> Cuts:
     """Return the cuts with which our root node ended."""
     result = solve_instance(case.instance, Limits(nodes=1))
-    outcome = bound_by_cutting_planes(relaxation, result.objective / case.instance.total_scatter * (1 - GOAL))
+    outcome = bound_by_cutting_planes(relaxation, case.instance.scaled.scale.target(result.objective * (1 - GOAL)))
     return outcome.best.cuts.purged()
 
 

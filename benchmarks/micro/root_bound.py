@@ -73,10 +73,10 @@ def main() -> None:
         for name, instance, upper_bound, allowed in instances(options.data, large=options.large):
             start = time.perf_counter()
             relaxation = Relaxation.from_super_points(presolve(instance).super_points)
-            target = upper_bound * (1 - GAP) / instance.total_scatter
+            target = instance.scaled.scale.target(upper_bound * (1 - GAP))
             outcome = bound_by_cutting_planes(relaxation, target, deadline=Deadline(4 * allowed))
             seconds = time.perf_counter() - start
-            gap = 1 - outcome.safe_lower_bound * instance.total_scatter / upper_bound
+            gap = 1 - instance.scaled.scale.to_user(outcome.safe_lower_bound) / upper_bound
             iterations = sum(r.iterations for r in outcome.rounds)
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             rows.append(

@@ -114,7 +114,7 @@ def _round_root(instance: Instance, optimum: float) -> Clustering | None:
     """Round the relaxation with which the root node ends: closed at the optimum, or stalled."""
     groups = presolve(instance).super_points
     outcome = bound_by_cutting_planes(
-        Relaxation.from_super_points(groups), optimum / instance.total_scatter * (1 - GAP)
+        Relaxation.from_super_points(groups), instance.scaled.scale.target(optimum * (1 - GAP))
     )
     return _checked(instance, groups, round_relaxation(groups, outcome.matrix))
 

@@ -6,9 +6,9 @@ A suite file is TOML with a table ``[[dataset]]`` for each data set::
     name = "iris"
     points = "sklearn:iris"           # iris, wine, breast_cancer or digits; or a file, relative to the suite file
     k = 3                             # number of clusters; may be left out if the points' file says it
-    labels = "classes.txt"            # class of each point, one a line; scikit-learn's data have theirs
+    labels = "classes.txt"            # class of each point, one per line; scikit-learn's data have theirs
     rows = 120                        # optional: use that many points, evenly spaced
-    standardise = true                # optional: every feature with mean 0 and variance 1
+    standardise = true                # optional: distances in standard deviations of each feature
     links = [[50, 0], [25, 25]]       # numbers of must-links and cannot-links to draw
     seeds = [0, 1, 2]                 # each setting is drawn once for each seed
 
@@ -78,7 +78,7 @@ class Generated:
         if not labels and self.must_links + self.cannot_links:
             raise InputError(f"{self.data.points}: constraints are drawn from classes; name their file as 'labels'")
         constraints = generate_constraints(labels, self.must_links, self.cannot_links, self.seed)
-        return Instance(points, k, constraints)
+        return Instance(points, k, constraints, standardize=self.data.standardise)
 
 
 def cases_in_file(path: Path) -> Iterator[Case]:
@@ -165,13 +165,7 @@ def _load(data: Data) -> tuple[FloatArray, list[Any], int]:
         # Evenly spaced: every class of a sorted file stays, and the choice needs no random generator to repeat.
         kept = np.linspace(0, len(points) - 1, data.rows).round().astype(np.int64)
         points, labels = points[kept], [labels[i] for i in kept] if labels else []
-    return _standardised(points) if data.standardise else points, labels, k
-
-
-def _standardised(points: FloatArray) -> FloatArray:
-    deviation = points.std(axis=0)
-    scaled: FloatArray = (points - points.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    return scaled
+    return points, labels, k
 
 
 def _built_in(name: str) -> tuple[FloatArray, FloatArray]:
