@@ -22,7 +22,7 @@ ROOMS = {
 }
 """The folders in the order in which data flow through them; each imports only from those before it."""
 
-_WIDTH, _LEFT, _BOX_WIDTH, _BOX_HEIGHT, _STEP = 640, 230, 230, 34, 56
+_WIDTH, _LEFT, _BOX_WIDTH, _BOX_HEIGHT, _STEP = 640, 120, 290, 34, 56
 
 
 def imports_between_rooms() -> Counter[tuple[str, str]]:
@@ -64,7 +64,7 @@ def draw() -> str:
             f'<rect x="{_LEFT}" y="{top}" width="{_BOX_WIDTH}" height="{_BOX_HEIGHT}" rx="5" fill="#f4f4f0" '
             'stroke="#555555"/>',
             f'<text x="{_LEFT + 10}" y="{top + 22}"><tspan font-weight="bold">{room}</tspan>'
-            f'<tspan fill="#555555"> {words}</tspan></text>',
+            f'<tspan fill="#555555" dx="8">{words}</tspan></text>',
         ]
     return "\n".join([*parts, "</svg>", ""])
 
