@@ -33,6 +33,7 @@ from certimeans.search.executors import DaskWorkers, ForeignWorkers, ProcessWork
 from certimeans.search.history import History
 from certimeans.search.limits import Limits, Progress
 from certimeans.search.settings import NodeSettings
+from certimeans.warmup import prepare
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
@@ -121,6 +122,7 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
 ) -> SolveResult:
     """Solve an instance that was built before; see :func:`solve`. ``settings`` are for experiments."""
     _check(n_jobs, seed)
+    prepare(instance)
     deadline = Deadline(limits.seconds)
     history = History(callback)
     store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
