@@ -38,21 +38,12 @@ def prepare(instance: Instance | None = None, tell: Callable[[str], None] | None
 
 
 def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
-    has_pairs = len(instance.must_link) or len(instance.cannot_link)
-    return {"linked": _solve_linked} if has_pairs else {"free": _solve_free}
-
-
-def _solve_free() -> None:
-    """Solve points without structure: bounds, cuts, branching and rounding all run."""
-    _solve()
-
-
-def _solve_linked() -> None:
-    """Solve the same with constraints, among them a clique of cannot-links whose colouring takes a search."""
-    _solve(must_link=[(0, 1), (2, 3)], cannot_link=[(4, 5), (5, 6), (0, 7)])
+    has_pairs = len(instance.must_link) > 0 or len(instance.cannot_link) > 0
+    return {"solve": _solve, **({"constraints": _meet_constraints} if has_pairs else {})}
 
 
 def _solve(**constraints: Any) -> None:
+    """Solve points without structure: bounds, cuts, branching and rounding all run."""
     from certimeans.problem.instance import Instance  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
@@ -64,12 +55,33 @@ def _solve(**constraints: Any) -> None:
         raise KeyboardInterrupt
 
 
+def _meet_constraints() -> None:
+    """Solve the same with constraints; assign and colour as only some constraints demand."""
+    from certimeans.heuristics.assignment import Assigner  # noqa: PLC0415
+    from certimeans.presolve.colouring import find_colouring  # noqa: PLC0415
+    from certimeans.presolve.graph import Graph  # noqa: PLC0415
+    from certimeans.presolve.tabu import TabuState  # noqa: PLC0415
+
+    _solve(must_link=[(0, 1), (2, 3)], cannot_link=[(4, 5), (5, 6), (0, 7)])
+    triangle = Graph(3, np.array([[0, 1], [0, 2], [1, 2]]))
+    Assigner(triangle, 3).assign(np.eye(3))
+    square = Graph(4, np.array([[0, 1], [0, 3], [1, 2], [2, 3]]))  # two neighbours each, two colours: takes a search
+    find_colouring(square, 2)
+    TabuState(4, 2, seed=0).advance(*square.adjacency, 10)  # seldom needed: only after the exact search's first round
+
+
 def _run_baselines() -> None:
     """Run the methods of others, which no solve needs."""
+    from certimeans.baselines import cop_kmeans, rbba  # noqa: PLC0415
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
+
+    instance = Instance.create([[0.0], [1.0], [2.0], [5.0], [6.0]], 2, must_link=[(0, 1)], cannot_link=[(2, 3)])
+    cop_kmeans(instance)
+    rbba(instance)
 
 
 ALL_PARTS: dict[str, Callable[[], object]] = {
-    "free": _solve_free,
-    "linked": _solve_linked,
+    "solve": _solve,
+    "constraints": _meet_constraints,
     "baselines": _run_baselines,
 }

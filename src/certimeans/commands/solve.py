@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     from certimeans.warmup import prepare  # noqa: PLC0415
 
     problem = read_problem(options.data, options)
-    prepare(problem.instance, lambda note: None if options.quiet else print(f"note: {note}", file=sys.stderr, flush=True))
+    prepare(problem.instance, _say_nothing if options.quiet else _say)
     try:
         with (
             nullcontext() if options.dask is None else connect(options.dask) as client,
@@ -82,6 +82,15 @@ def run(options: argparse.Namespace) -> ExitCode:
         if not options.quiet:
             sys.stderr.write(f"results are in {options.out}; 'certimeans verify {options.out}' re-proves them\n")
     return _exit_code(result)
+
+
+def _say(note: str) -> None:
+    sys.stderr.write(f"note: {note}\n")
+    sys.stderr.flush()
+
+
+def _say_nothing(_: str) -> None:
+    pass
 
 
 def _exit_code(result: SolveResult) -> ExitCode:

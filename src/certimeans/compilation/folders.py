@@ -79,7 +79,7 @@ def user_folder(environment: Mapping[str, str]) -> Path | None:
     if stated and Path(stated).is_absolute():  # relative ones are to be ignored, says the standard
         return Path(stated, "certimeans")
     home = environment.get("HOME") or _home_of_user()
-    if not home or not Path(home).is_absolute():
+    if not home or not Path(home).is_absolute() or not Path(home).is_dir():
         return None
     return Path(home, "Library/Caches" if sys.platform == "darwin" else ".cache", "certimeans")
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from certimeans.compilation.internals import is_compiling
-from certimeans.compilation.storage import folder, machine, state_folder
+from certimeans.compilation.storage import folder, is_everything_kept, machine, state_folder
 
 NOTE = "compiling for this machine: takes up to a minute, once"
 WAITING = "another process is compiling for this machine: waiting for it"
@@ -34,6 +34,7 @@ class Preparation:
         self._turn = threading.RLock()
         self._is_running = False
         self._said = False
+        self._noted = False
 
     def is_done(self, part: str) -> bool:
         """Whether the machine code of a part is there already."""
@@ -76,8 +77,9 @@ class Preparation:
             return False
         with _one_at_a_time(lambda: all(self.is_done(name) for name in parts), say):
             waiting = {name: part for name, part in parts.items() if not self.is_done(name)}
-            if waiting:
+            if waiting and not self._noted:
                 say(NOTE)
+                self._noted = True
             for name, part in waiting.items():
                 part()
                 self._done.add(name)
@@ -92,7 +94,7 @@ def _marker(part: str) -> Path | None:
 
 def _write_marker(part: str) -> None:
     marker = _marker(part)
-    if marker is not None and folder().is_writable:
+    if marker is not None and folder().is_writable and is_everything_kept():
         with suppress(OSError):
             marker.touch()
 

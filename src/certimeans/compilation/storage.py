@@ -21,6 +21,12 @@ _LOG = logging.getLogger("certimeans")
 _OURS = top_package(Path(__file__))
 _STATES_TO_KEEP = 5
 _SECONDS_TO_KEEP = 86_400.0
+_LOST: list[str] = []  # functions whose machine code could not be written
+
+
+def is_everything_kept() -> bool:
+    """Whether all that this process compiled was written."""
+    return not _LOST
 
 
 @cache
@@ -113,6 +119,7 @@ class CodeStore:
             opened.save_overload(signature, code)
         except Exception as error:  # noqa: BLE001  # a damaged index, a full disk, a folder that is gone
             self._cache = None
+            _LOST.append(self._function.__qualname__)
             _say_once(f"machine code cannot be written to {folder().path} ({error}); the next run compiles again")
 
     def flush(self) -> None:
