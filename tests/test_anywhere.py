@@ -1,4 +1,4 @@
-"""Installed read-only, run by another user, with no home or an unwritable one: it runs, and says where it keeps code."""
+"""Installed read-only, run by another user, no home or an unwritable one: it runs, and says where it keeps code."""
 
 from __future__ import annotations
 
@@ -74,8 +74,13 @@ def installation() -> Iterator[Installation]:
         source = Path(certimeans.__file__).parent
         shutil.copytree(source, folder / "site/certimeans", ignore=shutil.ignore_patterns("__pycache__"))
         (folder / "site/tiny.py").write_text(_TINY)
-        subprocess.run(["chmod", "-R", "a-w", folder / "site"], check=True)
+        _make_read_only(folder / "site")
         yield Installation(folder, _foreign_user())
+
+
+def _make_read_only(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(path.stat().st_mode & ~0o222)
 
 
 def _foreign_user() -> list[str]:
@@ -83,7 +88,10 @@ def _foreign_user() -> list[str]:
     plain = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     for prefix in (plain, [*plain, "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]):
         done = subprocess.run(
-            [*prefix, sys.executable, "-c", "import os; print(os.geteuid())"], capture_output=True, text=True, check=False
+            [*prefix, sys.executable, "-c", "import os; print(os.geteuid())"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.stdout.strip() == str(NOBODY):
             return prefix
@@ -169,7 +177,7 @@ def test_machine_code_of_an_image_is_read_and_not_written(installation: Installa
     baked = installation.temporary / "baked"
     administrator = Installation(installation.folder)
     administrator.run("-m", "tiny", CERTIMEANS_CACHE_DIR=str(baked))
-    subprocess.run(["chmod", "-R", "a-w", baked], check=True)
+    _make_read_only(baked)
     done = installation.run("-m", "tiny", CERTIMEANS_CACHE_DIR=str(baked))
     assert (done.stdout, done.stderr) == ("42 1\n", "")
 

@@ -177,7 +177,9 @@ def test_an_edited_function_in_another_file_is_compiled_again(tmp_path: Path) ->
     code = "from tiny.caller import call, stats; print(call(3), *stats())"
 
     def run() -> list[str]:
-        return _python(code, PYTHONPATH=f"{_SOURCES}:{tmp_path}", CERTIMEANS_CACHE_DIR=str(tmp_path / "c")).stdout.split()
+        return _python(
+            code, PYTHONPATH=f"{_SOURCES}:{tmp_path}", CERTIMEANS_CACHE_DIR=str(tmp_path / "c")
+        ).stdout.split()
 
     assert run() == ["6", "0", "1"]  # the answer, hits, misses
     assert run() == ["6", "1", "0"]
@@ -242,7 +244,7 @@ def test_only_a_new_state_removes_old_ones(tmp_path: Path) -> None:
 
 
 def test_other_packages_caches_do_not_move() -> None:
-    """numba's own setting is as it was."""
+    """What numba was told about its own cache is as it was."""
     assert os.environ.get("NUMBA_CACHE_DIR", "") == config.CACHE_DIR
 
 
@@ -404,6 +406,7 @@ def test_importing_the_package_is_quick() -> None:
     assert {numba for _, numba in runs} == {"False"}
 
 
+_DISPATCHER: Any = type(_double)
 _SOURCES = Path(certimeans.__file__).parents[1]
 
 
@@ -423,8 +426,9 @@ def _compiled_functions() -> dict[str, Any]:
     functions = {}
     for module in pkgutil.walk_packages(certimeans.__path__, "certimeans."):
         if not module.name.endswith("__main__"):
-            for value in vars(importlib.import_module(module.name)).values():
-                if isinstance(value, type(_double)) and value.targetoptions.get("inline") != "always":
+            values: list[Any] = list(vars(importlib.import_module(module.name)).values())
+            for value in values:
+                if isinstance(value, _DISPATCHER) and value.targetoptions.get("inline") != "always":
                     functions[f"{value.py_func.__module__}.{value.py_func.__name__}"] = value
     return {name: function for name, function in functions.items() if name.startswith("certimeans.")}
 

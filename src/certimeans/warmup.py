@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PREPARATION = Preparation()
 
 
-def prepare(instance: Instance | None = None, tell: Callable[[str], None] | None = None) -> bool:
+def prepare(instance: Instance | None = None, tell: Callable[[str], object] | None = None) -> bool:
     """Compile what a solve needs, unless that was done before on this machine; it takes up to a minute once.
 
     Parameters

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 VARIABLE = "CERTIMEANS_CACHE_DIR"
@@ -44,30 +45,73 @@ def choose_folder(environment: Mapping[str, str], is_filled: Callable[[Path], bo
     is_filled
         Whether a folder that can only be read holds what this machine needs.
     """
-    reasons = []
-    for named, path in _named(environment):
-        if (_make(path) and _is_writable(path)) or is_filled(path):
-            return Folder(path, _is_writable(path), _remark(path, reasons, is_expected=True))
-        reasons.append(f"{named} {path} cannot be written")
-    user = user_folder(environment)
-    if user is None:
-        reasons.append("there is no home folder")
-    elif not _may_use(user) or not _make(user, mode=0o700) or not _is_private(user):
-        reasons.append(f"{user} belongs to somebody else, or cannot be made")
-    elif _is_writable(user) or is_filled(user):
-        return Folder(user, _is_writable(user), _remark(user, reasons, is_expected=True))
-    else:
-        reasons.append(f"{user} cannot be written")
-    temporary = _temporary_folder()
-    if temporary is None:
-        reasons.append("there is no temporary folder")
-    elif not _make(temporary, mode=0o700) or not _is_private(temporary, only_ours=True):
-        reasons.append(f"{temporary} belongs to somebody else, or cannot be made")
-    elif _is_writable(temporary):
-        return Folder(temporary, is_writable=True, remark=_remark(temporary, reasons))
-    else:
-        reasons.append(f"{temporary} cannot be written")
+    reasons: list[str] = []
+    for place in _places(environment):
+        is_made = place.make()
+        if not place.is_trusted():
+            reasons.append(f"{place.title} belongs to somebody else, or cannot be made")
+            continue
+        is_writable = is_made and _is_writable(place.path)
+        if is_writable or is_filled(place.path):
+            is_worth_a_word = bool(reasons) or place.kind is _Kind.TEMPORARY
+            return Folder(place.path, is_writable, _remark(place.path, reasons) if is_worth_a_word else "")
+        reasons.append(f"{place.title} cannot be written")
     return Folder(None, is_writable=False, remark=_remark(None, reasons))
+
+
+class _Kind(Enum):
+    NAMED = "by the user, who answers for it"
+    USERS = "the user's cache folder"
+    TEMPORARY = "a folder beside those of other users"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A folder that may do."""
+
+    kind: _Kind
+    path: Path
+    named_by: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.named_by} {self.path}".lstrip()
+
+    def make(self) -> bool:
+        """Make the folder; whether it exists then. Only we may enter those that are not named by the user."""
+        if self.kind is _Kind.USERS and not _is_among_ours(self.path):
+            return self.path.exists()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o777 if self.kind is _Kind.NAMED else 0o700, exist_ok=True)
+        except OSError:
+            return False
+        return True
+
+    def is_trusted(self) -> bool:
+        """Whether nobody but us and the administrator can have written there; a temporary folder must be ours alone."""
+        if self.kind is _Kind.NAMED or sys.platform == "win32":
+            return True
+        is_temporary = self.kind is _Kind.TEMPORARY
+        try:
+            status = self.path.lstat() if is_temporary else self.path.stat()  # somebody else may have put a link there
+        except OSError:
+            return False
+        owners = {os.geteuid()} if is_temporary else {os.geteuid(), 0}
+        return stat.S_ISDIR(status.st_mode) and status.st_uid in owners and not status.st_mode & 0o022
+
+
+def _places(environment: Mapping[str, str]) -> Iterator[_Place]:
+    if environment.get(VARIABLE):
+        yield _Place(_Kind.NAMED, Path(environment[VARIABLE]).expanduser().absolute(), VARIABLE)
+    if environment.get("NUMBA_CACHE_DIR"):
+        yield _Place(_Kind.NAMED, Path(environment["NUMBA_CACHE_DIR"]).absolute() / "certimeans", "NUMBA_CACHE_DIR")
+    user = user_folder(environment)
+    if user is not None:
+        yield _Place(_Kind.USERS, user)
+    temporary = _temporary_folder()
+    if temporary is not None:
+        yield _Place(_Kind.TEMPORARY, temporary)
 
 
 def user_folder(environment: Mapping[str, str]) -> Path | None:
@@ -82,14 +126,6 @@ def user_folder(environment: Mapping[str, str]) -> Path | None:
     if not home or not Path(home).is_absolute() or not Path(home).is_dir():
         return None
     return Path(home, "Library/Caches" if sys.platform == "darwin" else ".cache", "certimeans")
-
-
-def _named(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
-    """Yield the folders that the user names; their being trustworthy is the user's business."""
-    if environment.get(VARIABLE):
-        yield VARIABLE, Path(environment[VARIABLE]).expanduser().absolute()
-    if environment.get("NUMBA_CACHE_DIR"):
-        yield "NUMBA_CACHE_DIR", Path(environment["NUMBA_CACHE_DIR"]).absolute() / "certimeans"
 
 
 def _home_of_user() -> str | None:
@@ -109,15 +145,6 @@ def _temporary_folder() -> Path | None:
     return folder / (f"certimeans-{os.geteuid()}" if sys.platform != "win32" else "certimeans")
 
 
-def _make(path: Path, mode: int = 0o777) -> bool:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(mode=mode, exist_ok=True)
-    except OSError:
-        return False
-    return True
-
-
 def _is_writable(path: Path) -> bool:
     """Try it: permissions do not tell of file systems that are read-only or full."""
     try:
@@ -128,10 +155,10 @@ def _is_writable(path: Path) -> bool:
     return True
 
 
-def _may_use(path: Path) -> bool:
-    """Whether the nearest folder above that exists is ours or the administrator's.
+def _is_among_ours(path: Path) -> bool:
+    """Whether the nearest folder that exists, at or above, is ours or the administrator's.
 
-    As administrator with another user's HOME, it is neither, and we would leave files there that the user cannot delete.
+    If we are the administrator and HOME is another user's, it is neither: files there would be in that user's way.
     """
     if sys.platform == "win32":
         return True
@@ -145,25 +172,11 @@ def _may_use(path: Path) -> bool:
     return False
 
 
-def _is_private(path: Path, *, only_ours: bool = False) -> bool:
-    """Whether nobody but us and the administrator can write to a folder; it must not be a link in a temporary folder."""
-    if sys.platform == "win32":
-        return True
-    try:
-        status = path.lstat() if only_ours else path.stat()
-    except OSError:
-        return False
-    owners = {os.geteuid()} if only_ours else {os.geteuid(), 0}
-    return stat.S_ISDIR(status.st_mode) and status.st_uid in owners and not status.st_mode & 0o022
-
-
-def _remark(path: Path | None, reasons: list[str], *, is_expected: bool = False) -> str:
-    if is_expected and not reasons:
-        return ""
-    because = "; ".join(reasons)
-    if path is None:
-        return (
-            f"machine code cannot be kept, and every process compiles anew: {because}. "
-            f"{VARIABLE} can name a folder that can be written"
-        )
-    return f"machine code is kept in {path}: {because}"
+def _remark(path: Path | None, reasons: list[str]) -> str:
+    because = "; ".join(reasons) or "there is no home folder"
+    if path is not None:
+        return f"machine code is kept in {path}: {because}"
+    return (
+        f"machine code cannot be kept, and every process compiles anew: {because}. "
+        f"{VARIABLE} can name a folder that can be written"
+    )

@@ -51,7 +51,7 @@ def keep_machine_code(dispatcher: Any, store: Any) -> None:
     cannot read a folder that it cannot write.
     """
     if hasattr(dispatcher, "_cache") and FunctionCache is not None:
-        dispatcher._cache = store  # noqa: SLF001
+        dispatcher._cache = store
 
 
 def numba_cache(function: Any, folder: Path, stamp: str) -> Any:

@@ -19,7 +19,7 @@ WAITING = "another process is compiling for this machine: waiting for it"
 _SECONDS_TO_WAIT = 300.0
 _SECONDS_BETWEEN_LOOKS = 0.1
 
-Tell = Callable[[str], None]
+Tell = Callable[[str], object]
 
 
 class Preparation:

@@ -1,8 +1,8 @@
 """Which state the sources of compiled functions are in.
 
 numba looks at a function's own file only, so after an edit of a function, its callers in other files would go on with
-the old one. Here all files with compiled functions count together, and what they import at their beginning: machine code
-holds copies of the functions and constants of other modules.
+the old one. Here all files with compiled functions count together, and what they import at their beginning: machine
+code holds copies of the functions and constants of other modules.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def digest(package: Path) -> str:
 
 
 def _relevant(sources: dict[Path, bytes], folder: Path) -> dict[Path, bytes]:
-    waiting = [path for path in sources if any(_uses_decorators(name) for name in _imports(sources[path], path, folder))]
+    waiting = [
+        path for path in sources if any(_uses_decorators(name) for name in _imports(sources[path], path, folder))
+    ]
     found: dict[Path, bytes] = {}
     while waiting:
         path = waiting.pop()
