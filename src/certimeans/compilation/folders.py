@@ -55,7 +55,7 @@ def choose_folder(environment: Mapping[str, str], is_filled: Callable[[Path], bo
         if is_writable or is_filled(place.path):
             is_worth_a_word = bool(reasons) or place.kind is _Kind.TEMPORARY
             return Folder(place.path, is_writable, _remark(place.path, reasons) if is_worth_a_word else "")
-        reasons.append(f"{place.title} cannot be written")
+        reasons.append(f"{place.title} cannot be written and holds nothing for this machine")
     return Folder(None, is_writable=False, remark=_remark(None, reasons))
 
 

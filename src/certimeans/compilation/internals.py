@@ -97,6 +97,6 @@ def describe_machine() -> str:
     """Return all that machine code depends on besides its source: numba's version, Python's, and the processor."""
     from llvmlite import binding  # noqa: PLC0415
 
-    name = config.CPU_NAME or binding.get_host_cpu_name()
-    features = config.CPU_FEATURES or binding.get_host_cpu_features().flatten()
+    name = binding.get_host_cpu_name() if config.CPU_NAME is None else config.CPU_NAME
+    features = binding.get_host_cpu_features().flatten() if config.CPU_FEATURES is None else config.CPU_FEATURES
     return "|".join((numba.__version__, str(sys.implementation.cache_tag), sys.platform, name, features))
