@@ -33,7 +33,7 @@ from certimeans.search.executors import DaskWorkers, ForeignWorkers, ProcessWork
 from certimeans.search.history import History
 from certimeans.search.limits import Limits, Progress
 from certimeans.search.settings import NodeSettings
-from certimeans.warmup import prepare
+from certimeans.warmup import is_preparing, prepare
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
@@ -197,7 +197,7 @@ def _check(n_jobs: object, seed: object) -> None:
 @contextmanager
 def _interruptible(deadline: Deadline) -> Iterator[None]:
     """Let the first Ctrl-C or SIGTERM end the search cleanly; only the main thread can listen."""
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or is_preparing():
         yield
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -37,6 +37,11 @@ def prepare(instance: Instance | None = None, tell: Callable[[str], object] | No
     return _PREPARATION.run(ALL_PARTS if instance is None else _parts_for(instance), tell)
 
 
+def is_preparing() -> bool:
+    """Whether a tiny problem is being solved only to compile; Ctrl-C then acts as ever and ends all at once."""
+    return _PREPARATION.is_running
+
+
 def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
     has_pairs = len(instance.must_link) > 0 or len(instance.cannot_link) > 0
     return {"solve": _solve, **({"constraints": _meet_constraints} if has_pairs else {})}
@@ -47,12 +52,9 @@ def _solve(**constraints: Any) -> None:
     from certimeans.problem.instance import Instance  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
-    from certimeans.status import SolveStatus  # noqa: PLC0415
 
     points = np.random.default_rng(0).normal(size=(40, 3))
-    result = solve_instance(Instance.create(points, 4, **constraints), Limits(gap=1e-6, seconds=None, nodes=4))
-    if result.status is SolveStatus.INTERRUPTED:  # by Ctrl-C, which the solve we prepare for must not miss
-        raise KeyboardInterrupt
+    solve_instance(Instance.create(points, 4, **constraints), Limits(gap=1e-6, seconds=None, nodes=4))
 
 
 def _meet_constraints() -> None:

@@ -36,6 +36,11 @@ class Preparation:
         self._said = False
         self._noted = False
 
+    @property
+    def is_running(self) -> bool:
+        """Whether a part is being run."""
+        return self._is_running
+
     def is_done(self, part: str) -> bool:
         """Whether the machine code of a part is there already."""
         marker = _marker(part)
