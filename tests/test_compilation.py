@@ -23,6 +23,7 @@ from numba.core import config
 
 import certimeans
 from certimeans._typing import FloatArray
+from certimeans.cli import main
 from certimeans.compilation import compiled, compiled_without_allocation, internals, storage
 from certimeans.compilation.folders import choose_folder, user_folder
 from certimeans.compilation.preparation import NOTE, WAITING, Preparation
@@ -203,8 +204,8 @@ def test_damaged_machine_code_is_compiled_again(tmp_path: Path) -> None:
     for suffix in ("nbi", "nbc"):
         for path in (tmp_path / "c").rglob(f"*.{suffix}"):
             path.write_bytes(b"")
-        done = _python(code, **environment)
-        assert done.stdout.split()[0] == "6"
+        assert _python(code, **environment).stdout.split() == ["6", "0", "1"]
+        assert _python(code, **environment).stdout.split() == ["6", "1", "0"]
 
 
 def test_machine_code_that_cannot_be_written_is_lost_with_one_line(
@@ -276,10 +277,12 @@ def test_each_part_is_run_once_for_all_processes(tmp_path: Path) -> None:
 def test_looking_whether_all_is_prepared_takes_no_time(isolated: Path) -> None:
     """Less than a millisecond, also where the mark was left by another process."""
     Preparation().run({"part": int}, tell=str)
-    again = Preparation()
-    began = time.perf_counter()
-    assert not again.run({"part": int})
-    assert time.perf_counter() - began < 1e-3
+    seconds = []
+    for _ in range(5):
+        began = time.perf_counter()
+        assert not Preparation().run({"part": int})
+        seconds.append(time.perf_counter() - began)
+    assert min(seconds) < 1e-3
     assert (isolated / "state").exists()
 
 
@@ -334,6 +337,42 @@ def test_without_a_place_each_process_prepares_in_memory(
         assert preparation.run({"part": int})
         assert not preparation.run({"part": int})
     assert [record.getMessage() for record in caplog.records] == ["nowhere", NOTE]
+
+
+@pytest.mark.usefixtures("isolated")
+@pytest.mark.parametrize(("options", "notes"), [((), 1), (("--quiet",), 0)])
+def test_the_command_line_says_it_once(
+    options: tuple[str, ...],
+    notes: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Not again from inside the solve, and not at all where nobody wants to hear."""
+    monkeypatch.setattr("certimeans.warmup._PREPARATION", Preparation())
+    monkeypatch.setattr("certimeans.warmup._parts_for", lambda _: {"part": int})
+    (tmp_path / "points.csv").write_text("0\n1\n5\n6\n")
+    assert main(["solve", str(tmp_path / "points.csv"), "-k", "2", *options]) == 0
+    assert capsys.readouterr().err.count(NOTE) == notes
+    assert caplog.records == []
+
+
+@pytest.mark.usefixtures("isolated")
+def test_the_warm_up_command_says_where_and_how_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second time there is nothing to do."""
+    monkeypatch.setattr("certimeans.warmup._PREPARATION", Preparation())
+    monkeypatch.setattr("certimeans.warmup.ALL_PARTS", {"part": int})
+    state = str(storage.state_folder())
+    assert main(["warmup"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == f"note: {NOTE}\n"
+    assert printed.out.startswith("compiled in 0.0 s; ")
+    assert state in printed.out
+    assert main(["warmup"]) == 0
+    assert capsys.readouterr().out == f"all was compiled before; the machine code is in {state}\n"
 
 
 _NOWHERE: dict[str, Callable[[], Any]] = {

@@ -18,7 +18,7 @@ from certimeans.compilation.internals import describe_machine, numba_cache
 from certimeans.compilation.sources import digest, top_package
 
 _LOG = logging.getLogger("certimeans")
-_OURS = top_package(Path(__file__))
+_OURS = top_package(Path(__file__).resolve())
 _STATES_TO_KEEP = 5
 _SECONDS_TO_KEEP = 86_400.0
 _LOST: list[str] = []  # functions whose machine code could not be written
@@ -107,7 +107,9 @@ class CodeStore:
             return None
         try:
             return opened.load_overload(signature, target_context)
-        except Exception:  # noqa: BLE001  # a damaged file can raise anything; it is written anew
+        except Exception:  # noqa: BLE001  # a damaged file can raise anything
+            with suppress(OSError):
+                opened.flush()  # begin anew: a damaged index could not be added to
             return None
 
     def save_overload(self, signature: Any, code: Any) -> None:
