@@ -92,6 +92,8 @@ def test_a_numba_without_its_private_parts_compiles_plainly(monkeypatch: pytest.
     monkeypatch.delattr("numba.core.caching.FunctionCache")
     parts = runpy.run_path(internals.__file__)
     assert parts["NO_ALLOCATION"] == {}
+    assert internals.can_keep_machine_code()
+    assert not parts["can_keep_machine_code"]()
     for name, argument in (("ignore_literals", ()), ("keep_machine_code", (object(),))):
         dispatcher = SimpleNamespace()
         parts[name](dispatcher, *argument)
@@ -113,6 +115,14 @@ def test_code_for_any_processor_is_found_on_every_machine() -> None:
     code = "from certimeans.compilation.internals import describe_machine; print(describe_machine())"
     assert _python(code, NUMBA_CPU_NAME="generic").stdout.strip().endswith("|generic|")
     assert not _python(code).stdout.strip().endswith("|generic|")
+
+
+def test_a_numba_that_keeps_nothing_for_us_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then every process compiles before its clock starts, as where there is no folder."""
+    monkeypatch.setattr(storage, "can_keep_machine_code", lambda: False)
+    folder = storage.folder.__wrapped__()
+    assert folder.path is None
+    assert "numba" in folder.remark
 
 
 # Where machine code is kept.
@@ -177,6 +187,9 @@ def test_our_state_depends_on_sources_with_compiled_functions_and_what_they_impo
     assert states[0] != states[1]
     assert after("constants.py", "FACTOR = 2\n") == states[0]
     assert after("other.py", "# not compiled\n") == states[0]
+    relative = (package / "callee.py").read_text().replace("from tiny.constants", "from .constants")
+    states.append(after("callee.py", relative))
+    assert after("constants.py", "FACTOR = 3\n") != states[-1]
 
 
 def test_an_edited_function_in_another_file_is_compiled_again(tmp_path: Path) -> None:

@@ -50,8 +50,18 @@ def keep_machine_code(dispatcher: Any, store: Any) -> None:
     numba's own choice (``cache=True``) fails where it can write neither beside the sources nor in the home folder, and
     cannot read a folder that it cannot write.
     """
-    if hasattr(dispatcher, "_cache") and FunctionCache is not None:
+    if hasattr(dispatcher, "_cache"):
         dispatcher._cache = store
+
+
+def can_keep_machine_code() -> bool:
+    """Whether this numba lets us choose where it keeps machine code; this touches no file."""
+    function = numba.njit(lambda: 0)
+    try:
+        numba_cache(function.py_func, Path("nowhere"), "")
+    except Exception:  # noqa: BLE001  # whatever the private parts that changed
+        return False
+    return hasattr(function, "_cache")
 
 
 def numba_cache(function: Any, folder: Path, stamp: str) -> Any:

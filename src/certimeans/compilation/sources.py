@@ -8,6 +8,7 @@ code holds copies of the functions and constants of other modules.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -15,7 +16,7 @@ from pathlib import Path
 
 _IMPORT = re.compile(rb"^(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))", re.MULTILINE)
 _NAME = re.compile(rb"\w+")
-_DECORATORS = "certimeans.compilation"
+_DECORATORS = b"certimeans.compilation"
 
 
 def top_package(file: Path) -> Path:
@@ -29,44 +30,47 @@ def top_package(file: Path) -> Path:
 @cache
 def digest(package: Path) -> str:
     """Return a short digest of all sources below a folder that hold compiled functions, or that such sources import."""
-    if package.is_file():
-        sources = {package: package.read_bytes()}
-    else:
-        sources = _relevant({path: path.read_bytes() for path in package.rglob("*.py")}, package.parent)
+    sources = {package.stem: package.read_bytes()} if package.is_file() else _relevant(_modules(package))
     total = hashlib.sha256()
-    for path in sorted(sources):
-        name = path.relative_to(package.parent).as_posix().encode()
-        total.update(b"%d %s %d " % (len(name), name, len(sources[path])) + sources[path])
+    for name, text in sorted(sources.items()):
+        total.update(b"%s %d " % (name.encode(), len(text)) + text)
     return total.hexdigest()[:16]
 
 
-def _relevant(sources: dict[Path, bytes], folder: Path) -> dict[Path, bytes]:
-    waiting = [
-        path for path in sources if any(_uses_decorators(name) for name in _imports(sources[path], path, folder))
-    ]
-    found: dict[Path, bytes] = {}
+def _modules(package: Path) -> dict[str, bytes]:
+    """Read the source of each module, by its name; a package is named as ``package.__init__``."""
+    modules = {}
+    skipped = len(str(package.parent)) + 1
+    for folder, _, files in os.walk(package):
+        prefix = folder[skipped:].replace(os.sep, ".")
+        for file in files:
+            if file.endswith(".py"):
+                with open(os.path.join(folder, file), "rb") as source:  # noqa: PTH118, PTH123  # paths would take longer
+                    modules[f"{prefix}.{file[:-3]}"] = source.read()
+    return modules
+
+
+def _relevant(modules: dict[str, bytes]) -> dict[str, bytes]:
+    waiting = [name for name, text in modules.items() if _DECORATORS in text]
+    found: dict[str, bytes] = {}
     while waiting:
-        path = waiting.pop()
-        if path in found:
+        name = waiting.pop()
+        if name in found:
             continue
-        found[path] = sources[path]
-        for module in _imports(sources[path], path, folder):
-            place = folder.joinpath(*module.split("."))
-            waiting += [file for file in (place.with_suffix(".py"), place / "__init__.py") if file in sources]
+        found[name] = modules[name]
+        for imported in _imports(name, modules[name]):
+            waiting += [module for module in (imported, f"{imported}.__init__") if module in modules]
     return found
 
 
-def _uses_decorators(module: str) -> bool:
-    return module == _DECORATORS or module.startswith(f"{_DECORATORS}.")
-
-
-def _imports(text: bytes, path: Path, folder: Path) -> Iterator[str]:
-    """Yield what a file imports at its beginning; also what may be a function and not a module."""
+def _imports(name: str, text: bytes) -> Iterator[str]:
+    """Yield what a module imports at its beginning; also what may be a function and not a module."""
     for match in _IMPORT.finditer(text):
         module = (match[1] or match[3]).decode()
         if module.startswith("."):  # relative to its package
-            above = path.parents[len(module) - len(module.lstrip(".")) - 1].relative_to(folder)
-            module = ".".join((*above.parts, *filter(None, module.lstrip(".").split("."))))
+            rest = module.lstrip(".")
+            above = name.split(".")[: len(rest) - len(module)]
+            module = ".".join((*above, rest)) if rest else ".".join(above)
         yield module
-        for name in _NAME.findall(match[2] or b""):
-            yield f"{module}.{name.decode()}"
+        for part in _NAME.findall(match[2] or b""):
+            yield f"{module}.{part.decode()}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from certimeans.compilation.folders import Folder, choose_folder
-from certimeans.compilation.internals import describe_machine, numba_cache
+from certimeans.compilation.internals import can_keep_machine_code, describe_machine, numba_cache
 from certimeans.compilation.sources import digest, top_package
 
 _LOG = logging.getLogger("certimeans")
@@ -32,6 +32,9 @@ def is_everything_kept() -> bool:
 @cache
 def folder() -> Folder:
     """Return where this process keeps machine code."""
+    if not can_keep_machine_code():
+        remark = "this version of numba does not let certimeans keep machine code: every process compiles anew"
+        return Folder(None, is_writable=False, remark=remark)
     return choose_folder(os.environ, lambda path: any((path / _state_name(_OURS)).glob(f"ready-{machine()}-*")))
 
 
@@ -146,15 +149,8 @@ class CodeStore:
         return self._cache
 
     def _cache_of(self, source: Path) -> Any:
-        package = top_package(source)
-        state = state_folder(package)
-        if state is None:
-            return None
-        try:
-            return numba_cache(self._function, state / self._function.__module__, state.name)
-        except Exception as error:  # noqa: BLE001  # a numba with other private parts
-            _say_once(f"this version of numba does not let certimeans keep machine code ({error!r})")
-            return None
+        state = state_folder(top_package(source))
+        return None if state is None else numba_cache(self._function, state / self._function.__module__, state.name)
 
 
 @cache
