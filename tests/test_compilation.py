@@ -233,7 +233,7 @@ def test_machine_code_that_cannot_be_written_is_lost_with_one_line(
             return None
 
         def save_overload(self, *_: Any) -> None:
-            raise OSError(28, "No space left on device")
+            raise OSError(28, "No space left on device", f"file {len(storage._LOST)}")
 
     monkeypatch.setattr(storage, "numba_cache", lambda *_: Full())
     monkeypatch.setattr(storage, "_LOST", [])

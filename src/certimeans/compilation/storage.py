@@ -124,8 +124,11 @@ class CodeStore:
             opened.save_overload(signature, code)
         except Exception as error:  # noqa: BLE001  # a damaged index, a full disk, a folder that is gone
             self._cache = None
+            if not _LOST:  # once, not for each function
+                _LOG.warning(
+                    "machine code cannot be written to %s (%s); the next run compiles again", folder().path, error
+                )
             _LOST.append(self._function.__qualname__)
-            _say_once(f"machine code cannot be written to {folder().path} ({error}); the next run compiles again")
 
     def flush(self) -> None:
         """Forget the machine code on disk."""
@@ -151,8 +154,3 @@ class CodeStore:
     def _cache_of(self, source: Path) -> Any:
         state = state_folder(top_package(source))
         return None if state is None else numba_cache(self._function, state / self._function.__module__, state.name)
-
-
-@cache
-def _say_once(text: str) -> None:
-    _LOG.warning(text)
