@@ -13,8 +13,8 @@ PACKAGE = Path(certimeans.__file__).parent
 LAYERS = (
     "problem", "presolve", "heuristics", "proof", "bounds", "search", "report", "bench", "commands",
 )  # fmt: skip
-SHARED = {"_typing", "_version", "errors", "status", "deadline", "randomness", "compilation"}
-"""Modules that every folder may use."""
+SHARED = {"_typing", "_version", "errors", "status", "deadline", "randomness", "compilation", "warmup"}
+"""Modules that every folder may use; ``warmup`` imports what it compiles when it is called."""
 INDEPENDENT = {"certificate": {"_typing", "errors"}}
 """The checker uses nothing of the solver."""
 ON_TOP = {"baselines"}

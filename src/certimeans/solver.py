@@ -38,6 +38,7 @@ from certimeans.search.resume import prove_tree, warm_start_steps
 from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import peak_memory
 from certimeans.status import pruning_cost
+from certimeans.warmup import is_preparing, prepare
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
@@ -126,6 +127,7 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
 ) -> SolveResult:
     """Solve an instance that was built before; see :func:`solve`. ``settings`` are for experiments."""
     _check(n_jobs, seed)
+    prepare(instance)  # compilation does not count towards the time limit
     deadline = Deadline(limits.seconds)
     history = History(callback)
     with _interruptible(deadline), threadpool_limits(limits=1, user_api="blas"):
@@ -227,7 +229,7 @@ def _check(n_jobs: object, seed: object) -> None:
 @contextmanager
 def _interruptible(deadline: Deadline) -> Iterator[None]:
     """Let the first Ctrl-C or SIGTERM end the search cleanly; only the main thread can listen."""
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or is_preparing():
         yield
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -46,20 +46,20 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print."""
     from certimeans.report.directory import write_directory  # noqa: PLC0415
-    from certimeans.report.first_run import FIRST_RUN_NOTE, is_first_run  # noqa: PLC0415
     from certimeans.report.live import choose_display  # noqa: PLC0415
     from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
+    from certimeans.warmup import prepare  # noqa: PLC0415
 
     problem = read_problem(options.data, options)
-    notes = [*problem.notes, *([FIRST_RUN_NOTE] if is_first_run() else [])]
+    prepare(problem.instance, _say_nothing if options.quiet else _say)
     try:
         with (
             nullcontext() if options.dask is None else connect(options.dask) as client,
             choose_display(sys.stderr, quiet=options.quiet) as display,
         ):
-            display.start(problem.instance, notes)
+            display.start(problem.instance, problem.notes)
             result = solve_instance(
                 problem.instance,
                 Limits(options.gap, options.time_limit, options.max_nodes),
@@ -82,6 +82,15 @@ def run(options: argparse.Namespace) -> ExitCode:
         if not options.quiet:
             sys.stderr.write(f"results are in {options.out}; 'certimeans verify {options.out}' re-proves them\n")
     return _exit_code(result)
+
+
+def _say(note: str) -> None:
+    sys.stderr.write(f"note: {note}\n")
+    sys.stderr.flush()
+
+
+def _say_nothing(_: str) -> None:
+    pass
 
 
 def _exit_code(result: SolveResult) -> ExitCode:

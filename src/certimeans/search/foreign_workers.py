@@ -16,6 +16,7 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background, result_before
 from certimeans.search.node import NodeReport, Outcome, Task
 from certimeans.search.workers import LOST, perform
+from certimeans.warmup import prepare
 
 _LOGGER = logging.getLogger("certimeans")
 _SECONDS_TO_SEND = 30.0
@@ -170,5 +171,6 @@ def connect(address: str) -> Any:
 
 
 def _perform_elsewhere(presolved: Presolved, task: Task) -> Outcome:
+    prepare(presolved.instance)  # a worker compiles once, before the task's clock starts
     with threadpool_limits(limits=1, user_api="blas"):
         return perform(presolved, task)
