@@ -33,7 +33,7 @@ def test_no_partition_costs_less(seed: int) -> None:
 
 
 def test_it_is_tight_where_clusters_lie_on_a_line() -> None:
-    """Two clusters of equal points on a line: all scatter is between them, and the bound is the optimum, 0 or nearly."""
+    """Two clusters of equal points on a line: all scatter is between them, and the bound is the optimum."""
     instance = Instance.create([[0.0], [0.0], [4.0], [4.0]], 2)
     assert bound_of(instance) == 0.0
     # With a third feature that only varies inside clusters, what it costs is what is left.
@@ -42,7 +42,7 @@ def test_it_is_tight_where_clusters_lie_on_a_line() -> None:
 
 
 def test_both_sides_give_the_same() -> None:
-    """The matrix of the features and that of the points have the same eigenvalues; a Gram matrix has only the latter."""
+    """The matrix of the features and that of the points have the same eigenvalues."""
     random = np.random.default_rng(0)
     tall, wide = random.normal(size=(30, 3)), random.normal(size=(8, 20))
     for points in (tall, wide):

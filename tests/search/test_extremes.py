@@ -20,10 +20,13 @@ def test_two_thousand_problems_from_1e_300_to_1e300(block: int) -> None:
     solved = 0
     for seed in range(BLOCK * block, BLOCK * (block + 1)):
         points, weights, k = extreme_problem(seed)
+        refusal = ""
         try:
             result = solve(points, k, sample_weight=weights, time_limit=20, random_state=seed)
         except InputError as error:
-            assert "double precision" in str(error)
+            refusal = str(error)
+        if refusal:
+            assert "double precision" in refusal
             continue
         rows = points.tolist()
         plain = None if weights is None else weights.tolist()

@@ -33,7 +33,7 @@ def seed_centres(instance: Instance, seed: int) -> FloatArray:
     from sklearn.cluster import kmeans_plusplus  # noqa: PLC0415  # slow to import
 
     points = unconstrained_points(instance)
-    means = points.vectors / points.weights[:, None]
+    means = points.means
     centres, _ = kmeans_plusplus(means, instance.n_clusters, sample_weight=points.weights, random_state=seed)
     return np.asarray(centres, dtype=np.float64)
 

@@ -123,7 +123,7 @@ class _Enumeration:
 
     def __init__(self, groups: SuperPoints) -> None:
         size, k = groups.size, groups.n_clusters
-        means = groups.vectors / groups.weights[:, None]
+        means = groups.means
         self._order = separating_order(means)
         rank = np.argsort(self._order)
         start, neighbours = groups.graph.adjacency

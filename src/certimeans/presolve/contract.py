@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from certimeans._typing import FloatArray, IntArray
+from certimeans.errors import InputError
 from certimeans.presolve.graph import Contradiction, Graph, unique_edges
 from certimeans.problem.instance import Instance
 from certimeans.problem.rounding import rounding_factor
@@ -59,6 +60,19 @@ class SuperPoints:
     def scatter(self) -> float:
         """The constant of the cost: about 1, or 0 if all points are equal."""
         return self.scale.scatter
+
+    @property
+    def means(self) -> FloatArray:
+        """Mean of each group, one row per group.
+
+        Raises
+        ------
+        InputError
+            If the problem was given as a Gram matrix, which knows no points.
+        """
+        if self.vectors is None:
+            raise InputError("this method needs points, but the problem was given as a Gram matrix")
+        return np.ascontiguousarray(self.vectors / self.weights[:, None])
 
     @cached_property
     def gram(self) -> FloatArray:
