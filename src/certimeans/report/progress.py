@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
 from certimeans.problem.instance import Instance
+from certimeans.report.first_run import FIRST_RUN_NOTE, is_first_run
 from certimeans.search.limits import Progress
 
 _SECONDS_BETWEEN_LINES = 2.0
@@ -75,3 +77,20 @@ class ProgressLog:
         if not self._quiet:
             self._stream.write(line + "\n")
             self._stream.flush()
+
+
+def with_log(
+    callback: Callable[[Progress], None] | None, instance: Instance, verbose: int
+) -> Callable[[Progress], None] | None:
+    """Begin the log of ``verbose=1`` on standard error; return a callback that continues it and calls ``callback``."""
+    if not verbose:
+        return callback
+    log = ProgressLog(sys.stderr, quiet=False)
+    log.start(instance, [FIRST_RUN_NOTE] if is_first_run() else [])
+
+    def both(progress: Progress) -> None:
+        log.progress(progress)
+        if callback is not None:
+            callback(progress)
+
+    return both
