@@ -16,7 +16,7 @@ from certimeans.problem.instance import Instance, as_points
 from certimeans.problem.scaling import standardized
 
 
-def create_instance(  # noqa: PLR0913  # all that states a problem
+def create_instance(
     points: Any,
     n_clusters: Any,
     constraints: Constraints,
@@ -43,8 +43,9 @@ def create_instance(  # noqa: PLR0913  # all that states a problem
         raise InputError("say how many clusters you want with n_clusters")
     names = None if feature_names is None else tuple(feature_names)
     if points is not None:
-        # Until instances standardise, with a record of it: see Instance.create.
-        return Instance(standardized(as_points(points)) if standardize else points, n_clusters, constraints, weights, names)
+        if standardize:  # until instances do it, with a record of it
+            points = standardized(as_points(points))
+        return Instance(points, n_clusters, constraints, weights, names)
     if standardize:
         raise InputError(f"standardize needs points; this problem is given as {given[0]}")
     if given[0] not in signature(Instance.create).parameters:

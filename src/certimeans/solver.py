@@ -109,7 +109,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     verbose
         1 writes the log of the command line to standard error.
     settings
-        How the parts of the solver work, for experiments: a :class:`~certimeans.SolverSettings`, or a TOML file of them.
+        How the parts of the solver work, for experiments: a :class:`~certimeans.SolverSettings` or a TOML file.
 
     Raises
     ------

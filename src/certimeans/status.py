@@ -32,3 +32,8 @@ def relative_gap(upper: float, lower: float) -> float:
     if not np.isfinite(upper):
         return float("inf")
     return 0.0 if upper <= lower else (upper - lower) / upper
+
+
+def finite_or_none(value: float) -> float | None:
+    """Return a number as JSON knows it: ``None`` for an infinite one."""
+    return float(value) if np.isfinite(value) else None

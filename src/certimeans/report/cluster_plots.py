@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
+from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
 from certimeans.report.colours import CANNOT_LINK, UNASSIGNED, cluster_look
 from certimeans.report.comparison import PlainComparison, compare_with_plain
 from certimeans.report.figures import ink, make_axes, paper, plain
-from certimeans.report.projection import Projection, feature_name, project
+from certimeans.report.projection import Projection, feature_name, has_points, project
 from certimeans.result import SolveResult
 
 if TYPE_CHECKING:
@@ -27,18 +28,23 @@ _MOST_COLUMNS = 30
 _MOST_NUMBERED_CELLS = 120
 
 
-def plot_clusters(result: SolveResult, ax: Axes | None = None) -> Axes:
-    """Draw the points by cluster, the constraints, and what these changed against plain k-means.
+def plot_clusters(result: SolveResult, ax: Axes | None = None, *, compare: bool = False) -> Axes:
+    """Draw the points by cluster and the constraints.
 
     One feature is shown against its rank, two as they are, more on the two main axes.
+
+    Parameters
+    ----------
+    compare
+        Whether to search for what plain k-means, without the constraints, changes, and to ring those points.
     """
-    return draw_clusters(result, compare_with_plain(result), ax)
+    return draw_clusters(result, compare_with_plain(result) if compare else None, ax)
 
 
 def draw_clusters(result: SolveResult, comparison: PlainComparison | None, ax: Axes | None = None) -> Axes:
     """Draw likewise, with a comparison that was made before."""
-    ax = make_axes(ax, 5.2, 4.7)
     view = project(result.instance)
+    ax = make_axes(ax, 5.2, 4.7)
     _draw_links(result, view, ax)
     size = float(np.clip(2500 / max(1, len(view.points)), 7, 34))
     if result.labels is None:
@@ -89,9 +95,11 @@ def plot_centres(result: SolveResult, ax: Axes | None = None) -> Axes:
     Of many features, those are shown that differ most between the clusters.
     """
     clustering = result.clustering
+    instance = result.instance
+    if not has_points(instance):
+        raise InputError("centres need points; this problem was given as a Gram matrix")
     if clustering is None:
         return _say_nothing_found(ax)
-    instance = result.instance
     features = telling_features(result, _MOST_FEATURES)
     clusters = np.sort(np.argsort(-clustering.sizes, kind="stable")[:_MOST_COLUMNS])
     values = _standardised_centres(instance, clustering.labels)[np.ix_(clusters, features)].T

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from certimeans._typing import FloatArray, IntArray
+from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
 
 
@@ -18,7 +19,7 @@ class Projection:
     Attributes
     ----------
     points
-        Two coordinates a point.
+        Two coordinates per point.
     names
         What the two axes show.
     is_metric
@@ -36,8 +37,21 @@ class Projection:
         return np.column_stack([s / totals for s in sums])
 
 
+def has_points(instance: Instance) -> bool:
+    """Whether the problem has coordinates to draw; one that was given as a Gram matrix has none."""
+    return getattr(instance, "geometry", "points") == "points"
+
+
 def project(instance: Instance) -> Projection:
-    """Project on the two main axes; two features are shown as they are, a single one against its rank."""
+    """Project on the two main axes; two features are shown as they are, a single one against its rank.
+
+    Raises
+    ------
+    InputError
+        If the problem has no points.
+    """
+    if not has_points(instance):
+        raise InputError("this picture needs points; this problem was given as a Gram matrix")
     if instance.n_features == 1:
         values = instance.points[:, 0]
         rank = np.empty(len(values))

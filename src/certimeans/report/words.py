@@ -15,7 +15,6 @@ _STOPPED_BY = {
 }
 _HEADLINES = {
     SolveStatus.OPTIMAL: "proven optimal",
-    SolveStatus.INFEASIBLE: "infeasible",
     SolveStatus.TIME_LIMIT: "stopped at the time limit",
     SolveStatus.NODE_LIMIT: "stopped at the node limit",
     SolveStatus.INTERRUPTED: "interrupted",
@@ -30,8 +29,6 @@ def headline(result: SolveResult) -> str:
 
 def guarantee(result: SolveResult) -> str:
     """Say in one sentence what is proven."""
-    if result.status is SolveStatus.INFEASIBLE:
-        return "It is proven that no clustering satisfies the constraints."
     kind = _kind_of_clustering(result)
     bound, cost = rounded_down(result.lower_bound), rounded_up(result.objective)
     stopped = f"The search was ended by {_STOPPED_BY.get(result.status, 'a limit')}"
@@ -52,8 +49,13 @@ def guarantee(result: SolveResult) -> str:
 def _kind_of_clustering(result: SolveResult) -> str:
     instance = result.instance
     if len(instance.must_link) + len(instance.cannot_link) == 0:
-        return f"clustering into {instance.n_clusters} cluster{'s' if instance.n_clusters > 1 else ''}"
+        return f"clustering into {counted(instance.n_clusters, 'cluster')}"
     return "clustering that keeps every constraint"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun, in the plural if need be."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def rounded_down(value: float, digits: int = 8) -> str:
