@@ -148,5 +148,5 @@ def test_the_first_run_is_noticed_wherever_machine_code_is_stored(tmp_path: Path
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
-    make_result([[0.0], [1.0], [5.0]], [0, 0, 1], must_link=[(0, 1)]).plot_clusters()  # searches, so it compiles
+    make_result([[0.0], [1.0], [5.0]], [0, 0, 1], must_link=[(0, 1)]).plot_clusters(compare=True)  # searches: compiles
     assert not is_first_run()

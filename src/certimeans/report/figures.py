@@ -66,7 +66,7 @@ def make_axes(ax: Axes | None, width: float = 5.2, height: float = 4.0) -> Axes:
     if ax is not None:
         return ax
     make_figure = _figure_class()
-    if not _is_for_page.get() and _is_pyplot_expected():
+    if not _is_for_page.get() and is_pyplot_expected():
         import matplotlib.pyplot as plt  # noqa: PLC0415
 
         make_figure = plt.figure
@@ -74,7 +74,7 @@ def make_axes(ax: Axes | None, width: float = 5.2, height: float = 4.0) -> Axes:
     return new
 
 
-def _is_pyplot_expected() -> bool:
+def is_pyplot_expected() -> bool:
     """Whether this is a notebook, or pyplot is in use already."""
     if "matplotlib.pyplot" in sys.modules:
         return True

@@ -6,6 +6,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from certimeans.result import SolveResult, SolveStatus
+from certimeans.search.limits import Limits
 
 _SMALLEST_SHOWN = Decimal("0.000001")
 _STOPPED_BY = {
@@ -44,6 +45,19 @@ def guarantee(result: SolveResult) -> str:
     if result.status is SolveStatus.OPTIMAL:
         return f"This clustering is proven optimal within the gap asked for: it costs {cost}, {proof}"
     return f"{stopped} before optimality was proven: the best clustering found costs {cost}, {proof}"
+
+
+def shortfall(result: SolveResult, limits: Limits) -> str:
+    """Say which limit ended a search before the gap asked for was proven, and what is proven nevertheless."""
+    ends = {
+        SolveStatus.TIME_LIMIT: f"time_limit={limits.seconds}",
+        SolveStatus.NODE_LIMIT: f"max_nodes={limits.nodes}",
+    }
+    return (
+        f"the search was ended by {ends.get(result.status, result.message or 'an interruption')} with a proven gap of "
+        f"{percent_up(result.gap)}, where gap={limits.gap} was asked for; the labels are the best found and keep every "
+        "constraint"
+    )
 
 
 def _kind_of_clustering(result: SolveResult) -> str:
