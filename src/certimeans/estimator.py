@@ -341,6 +341,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             self.labels_ = clustering.labels
             self._kernel_centres_ = KernelCentres.of(points, result.instance.weights, clustering.labels)
         else:
+            assert clustering.centres is not None  # noqa: S101  # there are points
             self._remember_centres(result.instance.points, clustering.labels, clustering.centres, points, kept)
         self.inertia_ = result.objective
         self.lower_bound_ = result.lower_bound

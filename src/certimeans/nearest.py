@@ -9,12 +9,11 @@ from scipy.spatial.distance import cdist
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.problem.clustering import by_first_appearance
-from certimeans.problem.scaling import exponent_of
 
 
 def scaled_distances(points: FloatArray, centres: FloatArray) -> tuple[FloatArray, int]:
     """Return distances divided by 2**exponent, and the exponent: their squares neither overflow nor vanish."""
-    exponent = max(exponent_of(points), exponent_of(centres))
+    exponent = int(np.frexp(max(np.abs(points).max(initial=0.0), np.abs(centres).max(initial=0.0)))[1])
     return cdist(np.ldexp(points, -exponent), np.ldexp(centres, -exponent)), exponent
 
 

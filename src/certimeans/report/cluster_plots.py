@@ -12,7 +12,7 @@ from certimeans.problem.instance import Instance
 from certimeans.report.colours import CANNOT_LINK, UNASSIGNED, cluster_look
 from certimeans.report.comparison import PlainComparison, compare_with_plain
 from certimeans.report.figures import ink, make_axes, paper, plain
-from certimeans.report.projection import Projection, feature_name, has_points, project
+from certimeans.report.projection import Projection, centred_points, feature_name, has_points, project
 from certimeans.result import SolveResult
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def telling_features(result: SolveResult, most: int) -> IntArray:
 
 def _standardised_centres(instance: Instance, labels: IntArray) -> FloatArray:
     weights = instance.weights
-    points = instance.scaled.points  # centred: the mean of each feature is 0
+    points, _ = centred_points(instance)  # the mean of each feature is 0
     totals = np.bincount(labels, weights)
     sums = np.zeros((len(totals), points.shape[1]))
     np.add.at(sums, labels, points * weights[:, None])

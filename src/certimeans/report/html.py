@@ -154,7 +154,8 @@ def _cluster_table(result: SolveResult) -> str:
     clustering, instance = result.clustering, result.instance
     if clustering is None:
         return ""
-    features = telling_features(result, _MOST_COLUMNS).tolist() if has_points(instance) else []
+    centres = clustering.centres if has_points(instance) else None
+    features = [] if centres is None else telling_features(result, _MOST_COLUMNS).tolist()
     weighted = bool((instance.weights != 1).any())
     weights = np.bincount(clustering.labels, instance.weights)
     names = ["cluster", "points", *(["weight"] if weighted else []), *(feature_name(instance, f) for f in features)]
@@ -162,7 +163,7 @@ def _cluster_table(result: SolveResult) -> str:
     rows = []
     for cluster in range(min(clustering.n_clusters, _MOST_ROWS)):
         cells = [f"{clustering.sizes[cluster]:,}", *([f"{weights[cluster]:.6g}"] if weighted else [])]
-        cells += [f"{value:.6g}" for value in clustering.centres[cluster, features]] if features else []
+        cells += [] if centres is None else [f"{value:.6g}" for value in centres[cluster, features]]
         swatch = f'<i style="background:{cluster_look(cluster).colour}"></i>'
         rows.append(f"<tr><th scope=row>{swatch}{cluster}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     left_out = []
