@@ -6,7 +6,7 @@ A suite file is TOML with a table ``[[dataset]]`` for each data set::
     name = "iris"
     points = "sklearn:iris"           # iris, wine, breast_cancer or digits; or a file, relative to the suite file
     k = 3                             # number of clusters; may be left out if the points' file says it
-    labels = "classes.txt"            # class of each point, one a line; scikit-learn's data have theirs
+    labels = "classes.txt"            # class of each point, one per line; scikit-learn's data have theirs
     rows = 120                        # optional: use that many points, evenly spaced
     standardise = true                # optional: every feature with mean 0 and variance 1
     links = [[50, 0], [25, 25]]       # numbers of must-links and cannot-links to draw
