@@ -30,7 +30,7 @@ EXIT_CODES = """
 | 2 | bad input, with one line on standard error that names it |
 | 3 | no clustering satisfies the constraints |
 | 4 | stopped before any clustering was found |
-| 5 | internal error: please report it; or `solve` could not write to `--out` in the end, and says where the results are |
+| 5 | internal error: please report it; or `solve` could not write to `--out`, and says where the results are |
 | 130 | interrupted; `solve` still prints the best clustering and its proven bound |
 """
 

@@ -42,7 +42,7 @@ def by_points() -> SolveResult:
 
 
 @pytest.mark.parametrize("matrix", [{"gram": GRAM}, {"squared_distances": SQUARES}], ids=["gram", "squared distances"])
-def test_a_matrix_gives_the_same_optimum_as_the_points(matrix: dict[str, np.ndarray], by_points: SolveResult) -> None:
+def test_a_matrix_gives_the_same_optimum_as_the_points(matrix: dict[str, Any], by_points: SolveResult) -> None:
     """The same clusters at the same cost, proven; there are no centres."""
     result = solve(n_clusters=3, **matrix, **LINKS)
     assert result.status == "optimal"

@@ -79,7 +79,7 @@ class SettingsRow(NamedTuple):
     names, defaults
         What they are called, and their values unless changed.
     meaning
-        What they do; empty if nobody said.
+        What they do; empty if they are not explained.
     """
 
     table: str

@@ -51,10 +51,11 @@ def render_report(result: SolveResult, command: str | None = None) -> str:
 def _problem(result: SolveResult) -> str:
     instance = result.instance
     given = f"with {counted(instance.n_features, 'feature')}" if has_points(instance) else "given by a Gram matrix"
+    least = "sum of squared distances to the centres" if has_points(instance) else "cost"
     words = [f"{counted(instance.n_points, 'point')} {given} were to be put into "]
-    words += [
-        f"{counted(instance.n_clusters, 'non-empty cluster')} at the least sum of squared distances to the centres"
-    ]
+    words += [f"{counted(instance.n_clusters, 'non-empty cluster')} at the least {least}"]
+    if getattr(instance, "standardize", False):
+        words += [", measured in standard deviations of the features"]
     if (instance.weights != 1).any():
         words += [", each point counted with its weight"]
     kinds = [counted(len(instance.must_link), "must-link"), counted(len(instance.cannot_link), "cannot-link")]
@@ -117,13 +118,7 @@ def _pictures(result: SolveResult, comparison: PlainComparison | None) -> str:
         if result.lower_bound > 0:
             drawn.append((draw_svg(lambda: plot_bounds(result), "proven bound over time"), ""))
     else:
-        bounds = (
-            draw_svg(lambda: plot_bounds(result), "cost of the best clustering and proven bound over time")
-            + draw_svg(lambda: plot_gap(result), "proven gap over time"),
-            "The proof is complete when the bound meets the cost, within the gap asked for.",
-        )
-        sizes = (draw_svg(lambda: plot_sizes(result), "number of points of each cluster"), "")
-        drawn += _in_columns(result, sizes, bounds)
+        drawn += _pictures_of_answer(result)
     figures = (
         f"<figure class=card>{svg}{f'<figcaption>{escape(caption)}</figcaption>' if caption else ''}</figure>"
         for svg, caption in drawn
@@ -131,16 +126,21 @@ def _pictures(result: SolveResult, comparison: PlainComparison | None) -> str:
     return f"{without_points}<div class=pictures>{''.join(figures)}</div>"
 
 
-def _in_columns(result: SolveResult, sizes: tuple[str, str], bounds: tuple[str, str]) -> list[tuple[str, str]]:
-    """Add the heat map of the centres, and order pictures for two columns of about the same height."""
+def _pictures_of_answer(result: SolveResult) -> list[tuple[str, str]]:
+    """Draw sizes, bounds and centres, in an order that fills two columns to about the same height."""
+    sizes = (draw_svg(lambda: plot_sizes(result), "number of points of each cluster"), "")
+    bounds = draw_svg(lambda: plot_bounds(result), "cost of the best clustering and proven bound over time")
+    gap = draw_svg(lambda: plot_gap(result), "proven gap over time")
+    about_gap = "The proof is complete when the bound meets the cost, within the gap asked for."
     if not has_points(result.instance):
-        return [sizes, bounds]
+        return [(bounds, ""), (gap, about_gap), sizes]
     centres = (
         draw_svg(lambda: plot_centres(result), "heat map of the cluster centres"),
         "Orange is above the mean of the feature, purple below.",
     )
+    both = (bounds + gap, about_gap)
     # The heat map grows with the number of features.
-    return [sizes, bounds, centres] if result.instance.n_features <= 10 else [bounds, sizes, centres]
+    return [sizes, both, centres] if result.instance.n_features <= 10 else [both, sizes, centres]
 
 
 def _about_clusters(comparison: PlainComparison | None) -> str:

@@ -7,7 +7,7 @@ import io
 from html import escape
 
 from certimeans.report.cluster_plots import draw_clusters
-from certimeans.report.figures import is_available, page_style
+from certimeans.report.figures import is_available, page_style, paper
 from certimeans.report.projection import has_points
 from certimeans.report.words import guarantee, headline, percent_up, rounded_down, rounded_up
 from certimeans.result import SolveResult
@@ -41,6 +41,6 @@ def _picture(result: SolveResult) -> str:
         figure = draw_clusters(result, None).get_figure(root=True)
         if figure is None:
             return ""
-        figure.savefig(buffer, format="png", dpi=90)
+        figure.savefig(buffer, format="png", dpi=90, facecolor=paper())
     image = base64.b64encode(buffer.getvalue()).decode()
     return f'<img alt="the points by cluster" src="data:image/png;base64,{image}">'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from certimeans.report.projection import has_points
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits
 
@@ -33,7 +34,8 @@ def guarantee(result: SolveResult) -> str:
     kind = _kind_of_clustering(result)
     bound, cost = rounded_down(result.lower_bound), rounded_up(result.objective)
     stopped = f"The search was ended by {_STOPPED_BY.get(result.status, 'a limit')}"
-    nothing = not (math.isfinite(result.lower_bound) and result.lower_bound > 0)
+    # A bound of 0 says nothing about sums of squares; costs of a Gram matrix may be negative.
+    nothing = not math.isfinite(result.lower_bound) or (result.lower_bound <= 0 and has_points(result.instance))
     if result.labels is None:
         end = "nothing is proven yet" if nothing else f"it is proven that every such clustering costs at least {bound}"
         return f"{stopped} before a {kind} was found; {end}, and one may still exist."
