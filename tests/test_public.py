@@ -58,7 +58,7 @@ def test_the_package_is_imported_in_a_moment() -> None:
         "import sys, time; began = time.perf_counter(); import certimeans; print(time.perf_counter() - began); "
         "print(sorted({'numpy', 'scipy', 'numba', 'sklearn', 'joblib', 'matplotlib', 'rich'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    seconds, heavy = done.stdout.splitlines()
-    assert float(seconds) < 0.1
-    assert heavy == "[]"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
+    seconds, heavy = zip(*(run.stdout.splitlines() for run in runs), strict=True)
+    assert min(map(float, seconds)) < 0.1  # the machine may be busy
+    assert set(heavy) == {"[]"}
