@@ -41,8 +41,8 @@ def prepare_directory(folder: str | Path, *, overwrite: bool = False) -> None:
         raise InputError(f"{folder}: results cannot be written there ({reason})") from None
     if found and not overwrite:
         raise InputError(
-            f"{folder}: there is another result ({found[0].name}); choose another folder, or replace it with --overwrite "
-            "(in Python: overwrite=True)"
+            f"{folder}: there is another result ({found[0].name}); choose another folder, or replace it with "
+            "--overwrite (in Python: overwrite=True)"
         )
 
 
