@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from certimeans._version import __version__
-from certimeans.commands import Command, ExitCode, bench, demo, generate, solve, verify
+from certimeans.commands import Command, ExitCode, bench, demo, generate, solve, verify, warmup
 from certimeans.errors import CertimeansError, InfeasibleError, InputError
 
 
@@ -40,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"certimeans {__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="COMMAND")
-    for command in (solve, verify, generate, bench, demo):
+    for command in (solve, verify, generate, bench, demo, warmup):
         command.add(commands)
     return parser
 

@@ -11,7 +11,6 @@ from certimeans.problem.constraints import Constraints
 from certimeans.problem.generate import generate_constraints
 from certimeans.problem.instance import Instance
 from certimeans.report.directory import prepare_directory, write_directory
-from certimeans.report.first_run import FIRST_RUN_NOTE, is_first_run
 from certimeans.report.live import choose_display
 from certimeans.search.limits import Limits
 from certimeans.solver import solve_instance
@@ -26,8 +25,6 @@ def run_demo(folder: Path, *, overwrite: bool = False) -> None:
     names = tuple(iris.feature_names)
     pairs = generate_constraints(iris.target, 25, 25, seed=0)
     _say("Fisher's iris data, 3 clusters.")
-    if is_first_run():
-        _say(f"({FIRST_RUN_NOTE})")
     for title, constraints in (
         ("Without constraints", Constraints()),
         ("With 25 must-links and 25 cannot-links", pairs),

@@ -36,6 +36,7 @@ from certimeans.search.history import History
 from certimeans.search.limits import Limits, Progress
 from certimeans.search.settings import NodeSettings
 from certimeans.settings import SolverSettings
+from certimeans.warmup import is_preparing, prepare
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
@@ -157,6 +158,7 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
 ) -> SolveResult:
     """Solve an instance that was built before; see :func:`solve`."""
     n_jobs, seed = as_n_jobs(n_jobs), as_seed(seed)
+    prepare(instance)
     deadline = Deadline(limits.seconds)
     history = History(callback)
     store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
@@ -224,7 +226,7 @@ def _checked(
 @contextmanager
 def _interruptible(deadline: Deadline) -> Iterator[None]:
     """Let the first Ctrl-C or SIGTERM end the search cleanly; only the main thread can listen."""
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or is_preparing():
         yield
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

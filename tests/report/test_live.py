@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from certimeans.report.first_run import is_first_run
 from certimeans.report.live import LiveProgress, choose_display, describe, flow, sparkline
 from certimeans.report.progress import ProgressLog
 from certimeans.search.limits import Progress
@@ -140,13 +139,3 @@ def test_the_sparkline_falls_with_the_logarithm_of_the_gap() -> None:
     assert sparkline([(0.0, math.inf)], 1.0, 3) == "███"
     assert sparkline([(0.0, 0.5), (1.0, 0.0)], 1.0, 2) == "█▁"
     assert sparkline([], 1.0, 3) == ""
-
-
-def test_the_first_run_is_noticed_wherever_machine_code_is_stored(tmp_path: Path) -> None:
-    """An empty store means that the next solve compiles."""
-    code = "from certimeans.report.first_run import is_first_run; print(is_first_run())"
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "True"
-    make_result([[0.0], [1.0], [5.0]], [0, 0, 1], must_link=[(0, 1)]).plot_clusters(compare=True)  # searches: compiles
-    assert not is_first_run()

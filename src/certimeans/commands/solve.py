@@ -49,23 +49,23 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print, write."""
     from certimeans.report.directory import prepare_directory  # noqa: PLC0415
-    from certimeans.report.first_run import FIRST_RUN_NOTE, is_first_run  # noqa: PLC0415
     from certimeans.report.live import choose_display  # noqa: PLC0415
     from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
+    from certimeans.warmup import prepare  # noqa: PLC0415
 
     problem = read_problem(options.data, options)
     limits = Limits(options.gap, options.time_limit, options.max_nodes)
     if options.out is not None:
         prepare_directory(options.out, overwrite=options.overwrite)
-    notes = [*problem.notes, *([FIRST_RUN_NOTE] if is_first_run() else [])]
+    prepare(problem.instance, _say_nothing if options.quiet else _say)
     try:
         with (
             nullcontext() if options.dask is None else connect(options.dask) as client,
             choose_display(sys.stderr, quiet=options.quiet) as display,
         ):
-            display.start(problem.instance, notes)
+            display.start(problem.instance, problem.notes)
             result = solve_instance(
                 problem.instance,
                 limits,
@@ -119,6 +119,15 @@ def _rescue(result: SolveResult, problem: StatedProblem, options: argparse.Names
             sys.stdout.write(f"{'point' if problem.row_names is None else 'name'},cluster\n{''.join(lines)}")
         return
     sys.stderr.write(f"certimeans: labels, result and certificate are in {folder} instead\n")
+
+
+def _say(note: str) -> None:
+    sys.stderr.write(f"note: {note}\n")
+    sys.stderr.flush()
+
+
+def _say_nothing(_: str) -> None:
+    pass
 
 
 def _exit_code(result: SolveResult) -> ExitCode:

@@ -170,18 +170,6 @@ def distance_to_centre(space: Space, clusters: Clusters, i: int, c: int) -> floa
 
 
 @compiled_without_allocation
-def distance_between(space: Space, i: int, j: int) -> float:
-    """Squared distance of the means of two super-points."""
-    if space.by_gram:
-        return float(space.squares[i] + space.squares[j] - 2.0 * space.rows[i, j])
-    total = 0.0
-    for t in range(space.rows.shape[1]):
-        difference = space.rows[i, t] - space.rows[j, t]
-        total += difference * difference
-    return total
-
-
-@compiled_without_allocation
 def scatter(space: Space, clusters: Clusters) -> float:
     """Cost of the clustering, without the constant scatter inside super-points."""
     total = 0.0

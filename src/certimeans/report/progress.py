@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import Protocol, Self, TextIO
 
 from certimeans.problem.instance import Instance
-from certimeans.report.first_run import FIRST_RUN_NOTE, is_first_run
 from certimeans.search.limits import Progress
 
 _SECONDS_BETWEEN_LINES = 2.0
@@ -86,7 +85,7 @@ def with_log(
     if not verbose:
         return callback
     log = ProgressLog(sys.stderr, quiet=False)
-    log.start(instance, [FIRST_RUN_NOTE] if is_first_run() else [])
+    log.start(instance)
 
     def both(progress: Progress) -> None:
         log.progress(progress)

@@ -16,6 +16,7 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.evaluate import Surroundings, evaluate
 from certimeans.search.node import NodeOutcome, NodeReport, NodeTask
 from certimeans.search.sharing import Blackboard, BlackboardReader
+from certimeans.warmup import prepare
 
 _SECONDS_TO_SEND = 30
 
@@ -275,5 +276,6 @@ def _evaluate_in_worker(task: NodeTask) -> NodeOutcome:
 
 
 def _evaluate_elsewhere(presolved: Presolved, task: NodeTask) -> NodeOutcome:
+    prepare(presolved.instance)  # once on each machine; where it was done before, this takes no time
     with threadpool_limits(limits=1, user_api="blas"):
         return evaluate(presolved, task)

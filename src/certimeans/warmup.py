@@ -1,0 +1,89 @@
+"""Tiny problems that call every compiled function, so that compilation is over before a clock starts.
+
+When a compiled function is new, or called with new types, extend a part here: ``tests/test_compilation.py`` names the
+functions that no part calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from certimeans.compilation.preparation import Preparation
+
+if TYPE_CHECKING:
+    from certimeans.problem.instance import Instance
+
+_PREPARATION = Preparation()
+
+
+def prepare(instance: Instance | None = None, tell: Callable[[str], object] | None = None) -> bool:
+    """Compile what a solve needs, unless that was done before on this machine; it takes up to a minute once.
+
+    Parameters
+    ----------
+    instance
+        What is to be solved; without it, everything in the package is compiled.
+    tell
+        How to say that it takes a while; without it, as a warning of the logger ``certimeans``.
+
+    Returns
+    -------
+    bool
+        Whether anything was compiled.
+    """
+    return _PREPARATION.run(ALL_PARTS if instance is None else _parts_for(instance), tell)
+
+
+def is_preparing() -> bool:
+    """Whether a tiny problem is being solved only to compile; Ctrl-C then acts as ever and ends all at once."""
+    return _PREPARATION.is_running
+
+
+def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
+    has_pairs = len(instance.must_link) > 0 or len(instance.cannot_link) > 0
+    return {"solve": _solve, **({"constraints": _meet_constraints} if has_pairs else {})}
+
+
+def _solve(**constraints: Any) -> None:
+    """Solve points without structure: bounds, cuts, branching and rounding all run."""
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
+    from certimeans.search.limits import Limits  # noqa: PLC0415
+    from certimeans.solver import solve_instance  # noqa: PLC0415
+
+    points = np.random.default_rng(0).normal(size=(40, 3))
+    solve_instance(Instance.create(points, 4, **constraints), Limits(gap=1e-6, seconds=None, nodes=4))
+
+
+def _meet_constraints() -> None:
+    """Solve the same with constraints; assign and colour as only some constraints demand."""
+    from certimeans.heuristics.assignment import Assigner  # noqa: PLC0415
+    from certimeans.presolve.colouring import find_colouring  # noqa: PLC0415
+    from certimeans.presolve.graph import Graph  # noqa: PLC0415
+    from certimeans.presolve.tabu import TabuState  # noqa: PLC0415
+
+    _solve(must_link=[(0, 1), (2, 3)], cannot_link=[(4, 5), (5, 6), (0, 7)])
+    triangle = Graph(3, np.array([[0, 1], [0, 2], [1, 2]]))
+    Assigner(triangle, 3).assign(np.eye(3))
+    square = Graph(4, np.array([[0, 1], [0, 3], [1, 2], [2, 3]]))  # two neighbours each, two colours: takes a search
+    find_colouring(square, 2)
+    TabuState(4, 2, seed=0).advance(*square.adjacency, 10)  # seldom needed: only after the exact search's first round
+
+
+def _run_baselines() -> None:
+    """Run the methods of others, which no solve needs."""
+    from certimeans.baselines import cop_kmeans, rbba  # noqa: PLC0415
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
+
+    instance = Instance.create([[0.0], [1.0], [2.0], [5.0], [6.0]], 2, must_link=[(0, 1)], cannot_link=[(2, 3)])
+    cop_kmeans(instance)
+    rbba(instance)
+
+
+ALL_PARTS: dict[str, Callable[[], object]] = {
+    "solve": _solve,
+    "constraints": _meet_constraints,
+    "baselines": _run_baselines,
+}
