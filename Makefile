@@ -46,6 +46,7 @@ format: $(VENV)/.installed-dev ## apply the style
 docs: $(VENV)/.installed-docs ## build the documentation into site/; broken links are errors
 	$(BIN)/python docs/commands.py
 	$(BIN)/python docs/settings.py
+	$(BIN)/python docs/imports.py
 	$(BIN)/mkdocs build --strict
 
 bench-micro: $(VENV)/.installed-dev ## micro-benchmarks that need no data files
