@@ -11,9 +11,8 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from certimeans.errors import InputError
-from certimeans.problem.constraints import Constraints
+from certimeans.problem.constraints import Constraints, PartialLabels
 from certimeans.problem.instance import Instance, as_points
-from certimeans.problem.scaling import standardized
 
 
 def create_instance(
@@ -41,24 +40,41 @@ def create_instance(
         raise InputError(f"give the data once, as points, as gram or as squared_distances; got {said}")
     if n_clusters is None:
         raise InputError("say how many clusters you want with n_clusters")
-    names = None if feature_names is None else tuple(feature_names)
-    if points is not None:
-        if standardize:  # until instances do it, with a record of it
-            points = standardized(as_points(points))
-        return Instance(points, n_clusters, constraints, weights, names)
-    if standardize:
+    if standardize and points is None:
         raise InputError(f"standardize needs points; this problem is given as {given[0]}")
-    if given[0] not in signature(Instance.create).parameters:
-        raise InputError(f"{given[0]} cannot be used yet")
-    links: dict[str, Any] = {
-        "must_link": constraints.must_link,
-        "cannot_link": constraints.cannot_link,
-        "diameter": constraints.diameter,
-        "split": constraints.split,
-    }
-    if constraints.partial_labels is not None:
-        links["partial_labels"] = constraints.partial_labels.codes
-    return Instance.create(n_clusters=n_clusters, weights=weights, **{given[0]: ways[given[0]]}, **links)
+    names = None if feature_names is None else tuple(feature_names)
+    if "gram" not in signature(Instance.create).parameters:
+        return _create_from_points(points, n_clusters, constraints, standardize, weights, names)
+    return Instance.create(
+        points,
+        n_clusters,
+        gram=gram,
+        squared_distances=squared_distances,
+        must_link=constraints.must_link,
+        cannot_link=constraints.cannot_link,
+        diameter=constraints.diameter,
+        split=constraints.split,
+        partial_labels=None if constraints.partial_labels is None else _class_names(constraints.partial_labels),
+        weights=weights,
+        standardize=standardize,
+        feature_names=names,
+    )
+
+
+def _class_names(labels: PartialLabels) -> list[str | None]:
+    """Return the class of each point as the user named it; ``None`` where it is unknown."""
+    return [labels.names[code] if code >= 0 else None for code in labels.codes]
+
+
+def _create_from_points(
+    points: Any, n_clusters: int, constraints: Constraints, standardize: bool, weights: Any, names: Any
+) -> Instance:
+    """Build an instance where ``Instance.create`` knows points only; to be removed when it knows more."""
+    from certimeans.problem.scaling import standardized  # noqa: PLC0415
+
+    if points is None:
+        raise InputError("a Gram matrix and squared distances cannot be used yet")
+    return Instance(standardized(as_points(points)) if standardize else points, n_clusters, constraints, weights, names)
 
 
 def as_n_jobs(n_jobs: object) -> int:
