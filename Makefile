@@ -45,6 +45,8 @@ format: $(VENV)/.installed-dev ## apply the style
 # Not with --quiet: warnings would then pass, also with --strict.
 docs: $(VENV)/.installed-docs ## build the documentation into site/; broken links are errors
 	$(BIN)/python docs/commands.py
+	$(BIN)/python docs/settings.py
+	$(BIN)/python docs/imports.py
 	$(BIN)/mkdocs build --strict
 
 bench-micro: $(VENV)/.installed-dev ## micro-benchmarks that need no data files

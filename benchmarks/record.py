@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
-from certimeans.bench.environment import commit, processor
 from certimeans.bench.tables import markdown_table
+from certimeans.report.environment import environment_line
 
 __all__ = ["RESULTS", "environment", "markdown_table", "write_result"]
 
@@ -19,17 +16,12 @@ RESULTS = Path(__file__).parent / "results"
 
 def environment() -> str:
     """Describe machine, versions and commit in one paragraph."""
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
-    now = datetime.now(UTC).strftime("%Y-%m-%d")
-    return (
-        f"{now}, commit {commit() or 'unknown'}, certimeans {version('certimeans')}, "
-        f"Python {platform.python_version()}, {libraries}; {processor()}, {os.cpu_count()} cores."
-    )
+    return f"{datetime.now(UTC):%Y-%m-%d}, {environment_line()}."
 
 
 def write_result(name: str, title: str, body: str) -> None:
     """Write ``results/NAME.md`` with title, command and environment, and print it."""
-    # Where the data are is nobody's business but the machine's own.
+    # The path of the data says nothing to readers.
     arguments = ["DATA" if Path(argument).is_dir() else argument for argument in sys.argv[1:]]
     command = " ".join(["python -m", _module_name(), *arguments])
     text = f"# {title}\n\n`{command}`\n\n{environment()}\n\n{body}\n"

@@ -30,7 +30,7 @@ EXIT_CODES = """
 | 2 | bad input, with one line on standard error that names it |
 | 3 | no clustering satisfies the constraints |
 | 4 | stopped before any clustering was found |
-| 5 | internal error: please report it |
+| 5 | internal error: please report it; or `solve` could not write to `--out`, and says where the results are |
 | 130 | interrupted; `solve` still prints the best clustering and its proven bound |
 """
 
@@ -52,6 +52,7 @@ def section(parser: argparse.ArgumentParser, about: str) -> str:
     """Describe one command: usage, what it does, arguments, an example."""
     arguments = [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
     usage = [parser.prog, *(spelling(action).split(", ")[-1] for action in arguments if action.required)]
+    usage += [f"[{spelling(action)}]" for action in arguments if action.nargs == "?" and not action.option_strings]
     usage += [] if all(action.required for action in arguments) else ["[OPTIONS]"]
     description = parser.description or f"{about[0].upper()}{about[1:]}."
     lines = ["", f"## {parser.prog}", "", "```text", " ".join(usage), "```", "", description]

@@ -13,12 +13,8 @@ from pathlib import Path
 from PIL import Image
 from sklearn.datasets import load_iris
 
-from certimeans.problem.generate import generate_constraints
-from certimeans.problem.instance import Instance
+from certimeans import Instance, Limits, SolveResult, generate_constraints, solve_instance
 from certimeans.report.html import render_report
-from certimeans.result import SolveResult
-from certimeans.search.limits import Limits
-from certimeans.solver import solve_instance
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH, HEIGHT = 1100, 1330
@@ -30,7 +26,7 @@ def main() -> None:
     iris = load_iris()
     pairs = generate_constraints(iris.target, 25, 25, seed=0)
     result = solve_instance(Instance(iris.data, 3, pairs, feature_names=tuple(iris.feature_names)), Limits())
-    figure = result.plot_clusters().get_figure(root=True)
+    figure = result.plot_clusters(compare=True).get_figure(root=True)
     if figure is not None:
         figure.savefig(IMAGES / "clusters.png", dpi=130)
         _shrink(IMAGES / "clusters.png")

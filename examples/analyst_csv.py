@@ -14,10 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from certimeans import solve
-from certimeans.certificate.check import verify_directory
-from certimeans.problem.io.files import PointsFile, read_constraints, read_points
-from certimeans.problem.scaling import standardized
+from certimeans import PointsFile, read_constraints, read_points, solve, verify
 
 DATA = Path(__file__).parent / "data"
 
@@ -29,14 +26,15 @@ def main(folder: Path) -> None:
     print(*table.notes, sep="\n")
 
     result = solve(
-        standardized(table.values),  # square metres and euros cannot be added; standard deviations can
+        table.values,
         n_clusters=3,
+        standardize=True,  # square metres and euros cannot be added; standard deviations can
         must_link=pairs.must_link,
         cannot_link=pairs.cannot_link,
     )
-    print(result.summary())
-    result.save(folder)
-    print(verify_directory(folder, result.instance).sentence())
+    print(result)
+    result.save(folder, overwrite=True)  # this example's own folder, from an earlier run
+    print(verify(folder, instance=result.instance).sentence())
 
     if result.labels is not None:  # a search that is stopped early may have none
         for cluster in range(3):

@@ -20,7 +20,7 @@ def main(client: Client) -> None:
     result = solve(points, n_clusters=8, cannot_link=[(0, 1), (2, 3)], executor=client.get_executor())
     workers = len(client.nthreads())
     print(f"{workers} workers evaluated {result.nodes} nodes")
-    print(result.summary())
+    print(result)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,7 @@ import sys
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 
-from certimeans.baselines import blpkm, cop_kmeans, post_processing
-from certimeans.problem.clustering import Clustering
-from certimeans.problem.generate import generate_constraints
-from certimeans.problem.instance import Instance
-from certimeans.search.limits import Limits
-from certimeans.solver import solve_instance
+from certimeans import Clustering, Instance, Limits, baselines, generate_constraints, solve_instance
 
 
 def main(n_seeds: int) -> None:
@@ -23,7 +18,7 @@ def main(n_seeds: int) -> None:
     iris = load_iris()
     instance = Instance(iris.data, 3, generate_constraints(iris.target, 50, 50, seed=1))
     result = solve_instance(instance, Limits(gap=1e-6))
-    print(result.summary())
+    print(result)
 
     print(f"\nk-means without constraints, {n_seeds} seeds:")
     runs = [KMeans(3, n_init=1, random_state=seed).fit(iris.data).labels_ for seed in range(n_seeds)]
@@ -32,9 +27,9 @@ def main(n_seeds: int) -> None:
 
     print(f"\n{'heuristic':<34}{'failed':>7}{'best gap':>11}{'mean gap':>11}")
     for name, heuristic in (
-        ("COP-k-means", cop_kmeans),
-        ("BLPKM-CC", blpkm),
-        ("PP: k-means, repaired afterwards", post_processing),
+        ("COP-k-means", baselines.cop_kmeans),
+        ("BLPKM-CC", baselines.blpkm),
+        ("PP: k-means, repaired afterwards", baselines.post_processing),
     ):
         found = [clustering for seed in range(n_seeds) if (clustering := heuristic(instance, seed)) is not None]
         gaps = [100 * (clustering.cost / result.objective - 1) for clustering in found]

@@ -63,6 +63,8 @@ def test_infeasible_input_names_the_pairs_in_the_users_numbering(
         (["-k", "2", "--constraints", "nowhere.txt"], "nowhere.txt: no such file"),
         (["-k", "2", "--gap", "-1"], "gap must be a number from 0"),
         (["-k", "2", "--columns", "y"], "'y'"),
+        (["-k", "2", "--gram", "x.csv"], "give the data once: a file of points, --gram or --squared-distances"),
+        (["-k", "2", "--jobs", "0"], "n_jobs must be None or an integer other than 0"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -97,17 +99,22 @@ def test_generated_constraints_can_be_solved(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().out == ""
 
 
-def test_the_demo_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The bundled example is proven, verified and reported, and a contradiction is explained."""
-    assert main(["demo", "--out", str(tmp_path / "demo")]) == 0
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "certimeans-demo"
+    folder.mkdir()
+    (folder / "result.json").touch()  # an earlier demo's: it may be replaced
+    assert main(["demo"]) == 0
     text = capsys.readouterr().out
     assert text.count("optimal") == 2
     assert "Proven: the clustering keeps all 25 must-links and 25 cannot-links" in text
     assert "must-links join them" in text
-    names = {path.name for path in (tmp_path / "demo").iterdir()}
+    names = {path.name for path in folder.iterdir()}
     assert names == {
         "result.json", "labels.csv", "events.jsonl", "certificate.json", "certificate.npz", "report.html",
     }  # fmt: skip
+    assert main(["demo", "--out", str(folder)]) == 2  # a folder of the user's is kept
 
 
 def test_solve_writes_a_results_directory_that_verifies(points: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,14 +139,36 @@ def test_infeasible_input_is_a_json_object_too(points: Path, capsys: pytest.Capt
     assert json.loads(capsys.readouterr().out)["status"] == "infeasible"
 
 
+def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """As --help shows it, and with exit code 0."""
+    assert main([]) == 0
+    assert "usage: certimeans" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give the data once"),
+        (["--gram", "{}"], "the matrix must be square; got 6 rows and 1 columns"),
+        (["--squared-distances", "{}", "--standardize"], "--columns and --standardize need points, not a matrix"),
+    ],
+)
+def test_a_matrix_must_be_one(
+    points: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is given instead of points is checked before anything else."""
+    assert main(["solve", "-k", "2", *(text.format(points) for text in arguments)]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_version_and_help_are_there(capsys: pytest.CaptureFixture[str]) -> None:
     """Both exit cleanly, and every command shows an example."""
-    commands = ("solve", "verify", "generate", "bench", "demo")
+    commands = ("solve", "verify", "generate", "bench", "demo", "warmup")
     for arguments in (["--version"], ["--help"], *([command, "--help"] for command in commands)):
         with pytest.raises(SystemExit) as exit_:
             main(arguments)
         assert exit_.value.code == 0
-    assert capsys.readouterr().out.count("example: certimeans") == 5
+    assert capsys.readouterr().out.count("example: ") == len(commands)
 
 
 def test_verify_prints_what_is_proven(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

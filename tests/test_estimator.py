@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import sklearn
-from joblib import cpu_count, parallel_config
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError, UnsetMetadataPassedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -74,12 +73,12 @@ def test_every_kind_of_constraint_reaches_the_solver(constraints: dict[str, Any]
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Record what the solver is asked, and answer with one process."""
+    """Record what the solver is asked."""
     calls: list[dict[str, Any]] = []
 
     def record(*arguments: Any, **options: Any) -> Any:
         calls.append(options)
-        return solve_instance(*arguments, **{**options, "n_jobs": 1})
+        return solve_instance(*arguments, **options)
 
     monkeypatch.setattr(estimator, "solve_instance", record)
     return calls
@@ -176,8 +175,9 @@ def test_without_any_clustering_fit_fails_and_leaves_nothing_behind(monkeypatch:
         ({"max_nodes": 0}, "max_nodes must be"),
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"n_jobs": "2"}, "n_jobs must be"),
-        ({"random_state": "x"}, "random_state: 'x' cannot be used"),
+        ({"random_state": "x"}, "random_state must be .* got 'x'"),
         ({"random_state": -1}, "random_state must be"),
+        ({"kernel": "rbf"}, "kernel must be 'linear' or 'precomputed'; got 'rbf'"),
     ],
 )
 def test_bad_parameters_are_refused_by_fit(parameters: dict[str, Any], message: str) -> None:
@@ -207,15 +207,6 @@ def test_random_state_takes_what_scikit_learn_takes() -> None:
     assert CertifiedKMeans(2, random_state=7).fit(points).result_.seed == 7
 
 
-def test_n_jobs_follows_joblib(asked: list[dict[str, Any]]) -> None:
-    """None means one unless a context says otherwise, -1 all cores."""
-    for n_jobs in (None, 2, -1):
-        CertifiedKMeans(2, n_jobs=n_jobs).fit(blobs(8))
-    with parallel_config(backend="threading", n_jobs=3):
-        CertifiedKMeans(2, n_jobs=None).fit(blobs(8))
-    assert [call["n_jobs"] for call in asked] == [1, 2, cpu_count(), 3]
-
-
 def test_progress_is_reported_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     """On standard error, and only then."""
     CertifiedKMeans(2).fit(blobs(8))
@@ -225,6 +216,25 @@ def test_progress_is_reported_on_request(capsys: pytest.CaptureFixture[str]) -> 
     assert captured.out == ""
     assert "8 points" in captured.err
     assert "incumbent" in captured.err
+
+
+def test_a_limit_is_a_warning_that_names_limit_and_gap() -> None:
+    """The labels are set all the same. Without a limit that is hit there is none: any warning is an error here."""
+    points = np.random.default_rng(0).random((60, 2))
+    model = CertifiedKMeans(7, gap=0.0, max_nodes=1)
+    with pytest.warns(ConvergenceWarning, match=r"max_nodes=1 with a proven gap of .* %, where gap=0.0 was asked for"):
+        model.fit(points)
+    assert (model.status_, len(model.labels_)) == ("node_limit", 60)
+
+
+def test_classes_in_y_are_not_ignored_silently() -> None:
+    """A ``y`` that holds -1, scikit-learn's mark for unknown, looks like partial labels; other values do not."""
+    points, known = blobs(6), [0, -1, 1, -1, -1, -1]
+    with pytest.warns(UserWarning, match=r"fit\(X, partial_labels=y\)"):
+        CertifiedKMeans(2).fit(points, known)
+    CertifiedKMeans(2).fit(points, np.arange(6))
+    CertifiedKMeans(2).fit(points, ["a", "b", "-1", "a", "b", "a"])
+    CertifiedKMeans(2).fit(points, known, partial_labels=known)
 
 
 def test_a_pipeline_passes_constraints_to_its_last_step() -> None:
@@ -257,7 +267,7 @@ def test_metadata_routing_passes_requested_constraints() -> None:
 
 
 def test_partial_labels_follow_the_folds_of_a_grid_search() -> None:
-    """One entry a point, so scikit-learn cuts them to the training points; the score chooses more clusters."""
+    """One entry per point, so scikit-learn cuts them to the training points; the score chooses more clusters."""
     points = blobs()
     known = np.full(len(points), -1)
     known[:4] = [0, 1, 0, 1]

@@ -10,6 +10,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 SAYS = {
     "analyst_csv.py": ["status       optimal", "Proven: the clustering keeps all 3 must-links and 4 cannot-links"],
     "judge_heuristic.py": ["status       optimal", "COP-k-means", "BLPKM-CC"],
+    "kernel_kmeans.py": ["kernel k-means: adjusted Rand index 1.00", "status       optimal", "Proven"],
     "dask_cluster.py": ["2 workers evaluated", "status       optimal"],
 }
 

@@ -13,8 +13,12 @@ from certimeans.errors import CertimeansError, InfeasibleError, InputError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors become one clear message and an exit code, never a traceback."""
-    options = build_parser().parse_args(arguments)
-    command: Command = options.command
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    command: Command | None = options.command
+    if command is None:
+        parser.print_help()
+        return ExitCode.OK
     try:
         return command(options)
     except InputError as error:
@@ -34,7 +38,8 @@ def build_parser() -> argparse.ArgumentParser:
         description="Provably optimal k-means clustering under must-link and cannot-link constraints.",
     )
     parser.add_argument("--version", action="version", version=f"certimeans {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.set_defaults(command=None)
+    commands = parser.add_subparsers(metavar="COMMAND")
     for command in (solve, verify, generate, bench, demo, warmup):
         command.add(commands)
     return parser

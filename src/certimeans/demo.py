@@ -10,16 +10,17 @@ from certimeans.errors import InfeasibleError
 from certimeans.problem.constraints import Constraints
 from certimeans.problem.generate import generate_constraints
 from certimeans.problem.instance import Instance
-from certimeans.report.directory import write_directory
+from certimeans.report.directory import prepare_directory, write_directory
 from certimeans.report.live import choose_display
 from certimeans.search.limits import Limits
 from certimeans.solver import solve_instance
 
 
-def run_demo(folder: Path) -> None:
+def run_demo(folder: Path, *, overwrite: bool = False) -> None:
     """Solve with and without constraints, verify the certificate, and write everything into a folder."""
     from sklearn.datasets import load_iris  # noqa: PLC0415  # slow to import, needed only here
 
+    prepare_directory(folder, overwrite=overwrite)
     iris = load_iris()
     names = tuple(iris.feature_names)
     pairs = generate_constraints(iris.target, 25, 25, seed=0)

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable
-from dataclasses import replace
-from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.errors import InfeasibleError, InputError, NoClusteringError
-from certimeans.presolve.conflicts import Conflict
-from certimeans.problem.clustering import as_labels, by_first_appearance
+from certimeans.errors import InputError, NoClusteringError
+from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightless
 from certimeans.problem.constraints import Constraints, PairsLike
-from certimeans.problem.cost import exponent_of
-from certimeans.problem.instance import Instance
-from certimeans.problem.validation import as_n_clusters, as_points
-from certimeans.problem.weightless import as_weights_or_zero, drop_weightless
-from certimeans.report.progress import ProgressLog
-from certimeans.result import SolveResult
+from certimeans.problem.nearest import KernelCentres, numbers_by_smallest_point, scaled_distances
+from certimeans.problem.validation import as_n_clusters, as_points, as_weights
+from certimeans.report.progress import with_log
+from certimeans.report.words import shortfall
+from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits
-from certimeans.solver import solve_instance
-
-try:
-    from sklearn.utils.validation import validate_data
-except ImportError:  # scikit-learn before 1.6 has it as a method
-
-    def validate_data(estimator: Any, X: Any, **options: Any) -> Any:  # noqa: N803
-        """Check X as scikit-learn does."""
-        return estimator._validate_data(X, **options)
+from certimeans.solver import solve_reduced
 
 
 class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -59,16 +46,19 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Number of processes. ``None`` means 1 unless in a ``joblib.parallel_config`` context, -1 means all cores.
     random_state : int, RandomState instance or None, default=0
         Seed of the heuristics. It may decide which of several optimal clusterings is returned, never what is proven.
-    verbose : bool, default=False
-        Whether to report progress on standard error.
+    verbose : int, default=0
+        1 writes the log of the command line to standard error.
+    kernel : {"linear", "precomputed"}, default="linear"
+        ``"linear"``: X holds points. ``"precomputed"``: X is the kernel (Gram) matrix of the points, for other kernels;
+        there are no coordinates then, so no ``cluster_centers_``, no ``transform`` and no ``score``.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of each point. Clusters are numbered by their smallest point, compared feature by feature, so the
-        numbers do not depend on the order of the points.
+        numbers do not depend on the order of the points; with a precomputed kernel, by first appearance.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Weighted mean of each cluster.
+        Weighted mean of each cluster; not with a precomputed kernel.
     inertia_ : float
         Cost: weighted sum of squared distances of the points to the centre of their cluster.
     lower_bound_ : float
@@ -116,7 +106,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         max_nodes: int | None = None,
         n_jobs: int | None = 1,
         random_state: int | np.random.RandomState | None = 0,
-        verbose: bool = False,
+        verbose: int = 0,
+        kernel: Literal["linear", "precomputed"] = "linear",
     ) -> None:
         self.n_clusters = n_clusters
         self.gap = gap
@@ -125,11 +116,12 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.kernel = kernel
 
     def fit(  # noqa: PLR0913  # each may be requested on its own by metadata routing
         self,
         X: Any,  # noqa: N803
-        y: object = None,  # noqa: ARG002  # scikit-learn's convention
+        y: object = None,
         sample_weight: ArrayLike | None = None,
         *,
         must_link: PairsLike | None = None,
@@ -146,9 +138,9 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The points, without missing values.
+            The points, without missing values; with a precomputed kernel, the kernel matrix.
         y : Ignored
-            Present by convention.
+            Present by convention. Known classes go to ``partial_labels``.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each point. A point of weight zero has no influence: the problem is solved without it, and it
             then gets the cluster of the nearest centre. It must not be part of a constraint of any kind.
@@ -176,31 +168,33 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             If the search was stopped before any clustering was found.
         InputError
             If an argument or a parameter is not usable; it is a ``ValueError`` and names the offender.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the search was stopped before the gap asked for was proven.
         """
         self._forget()
+        _warn_of_ignored_classes(y, partial_labels)
         points = self._validated(X, reset=True)
         n_clusters = as_n_clusters(self.n_clusters, sys.maxsize)
-        weights = as_weights_or_zero(sample_weight, len(points))
-        constraints = Constraints.create(
-            must_link, cannot_link, diameter=diameter, split=split, partial_labels=partial_labels
-        )
-        kept, constraints = drop_weightless(points, weights, constraints)
-        if len(kept) < n_clusters:
+        weights = as_weights(sample_weight, len(points), name="sample_weight", zero_allowed=True)
+        n_kept = int(np.count_nonzero(weights))
+        if n_kept < n_clusters:
             raise InputError(
-                f"n_samples={len(kept)}{'' if len(kept) == len(points) else ' with a positive weight'} "
+                f"n_samples={n_kept}{'' if n_kept == len(points) else ' with a positive weight'} "
                 f"should be at least n_clusters={n_clusters}"
             )
-        if initial_labels is not None:
-            initial_labels = as_labels(initial_labels, len(points))[kept]
         names = getattr(self, "feature_names_in_", None)
-        instance = Instance(
-            points[kept], n_clusters, constraints, weights[kept], None if names is None else tuple(names)
+        reduction = leave_out_weightless(
+            points,
+            n_clusters,
+            Constraints.create(must_link, cannot_link, diameter=diameter, split=split, partial_labels=partial_labels),
+            weights,
+            geometry="gram" if self._is_precomputed() else "points",
+            feature_names=None if names is None else tuple(names),
         )
-        try:
-            result = self._solve(instance, initial_labels)
-        except InfeasibleError as error:
-            raise InfeasibleError(_renumbered(error.conflict, kept)) from None
-        self._remember(result, points, kept)
+        self._remember(self._solve(reduction, initial_labels), reduction)
         return self
 
     def predict(self, X: Any) -> IntArray:  # noqa: N803
@@ -212,13 +206,16 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The points.
+            The points; with a precomputed kernel, their kernel with the fitted points, one column for each of those.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             The cluster of the nearest centre; the first of several equally near ones.
         """
+        check_is_fitted(self)
+        if self._is_precomputed():
+            return self._kernel_centres_.nearest(self._validated(X, reset=False))
         distances, _ = self._scaled_distances(X)
         nearest: IntArray = distances.argmin(axis=1)
         return nearest
@@ -257,7 +254,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             Minus the weighted sum of squared distances.
         """
         distances, exponent = self._scaled_distances(X)
-        weights = as_weights_or_zero(sample_weight, len(distances))
+        weights = as_weights(sample_weight, len(distances), name="sample_weight", zero_allowed=True)
         return -float(np.ldexp(weights @ distances.min(axis=1) ** 2, 2 * exponent))
 
     @property
@@ -267,7 +264,25 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def __sklearn_is_fitted__(self) -> bool:
         # scikit-learn would take n_features_in_, which is there before the solver has run, for a sign of success.
-        return hasattr(self, "cluster_centers_")
+        return hasattr(self, "labels_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"  # cross-validation then cuts rows and columns
+        return tags
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "cluster_centers_" and "labels_" in vars(self):
+            raise AttributeError("there is no cluster_centers_ with kernel='precomputed': centres need points")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _is_precomputed(self) -> bool:
+        if self.kernel not in {"linear", "precomputed"}:
+            raise InputError(
+                f"kernel must be 'linear' or 'precomputed'; got {self.kernel!r}. For another kernel pass the matrix, "
+                "e.g. sklearn.metrics.pairwise.rbf_kernel(X), with kernel='precomputed'"
+            )
+        return bool(self.kernel == "precomputed")
 
     def _forget(self) -> None:
         """Drop all that an earlier fit learnt, so that a fit that fails leaves no mixture of two."""
@@ -284,35 +299,41 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             except InputError as precise:
                 raise InputError(f"{error}\n{precise}") from None
             raise InputError(str(error)) from None
+        if reset and self._is_precomputed() and points.shape[0] != points.shape[1]:
+            raise InputError(f"with kernel='precomputed' X must be a square matrix; got shape {points.shape}")
         return points
 
-    def _solve(self, instance: Instance, initial_labels: ArrayLike | None) -> SolveResult:
-        log = ProgressLog(sys.stderr, quiet=not self.verbose)
-        log.start(instance)
-        result = solve_instance(
-            instance,
-            Limits(self.gap, self.time_limit, self.max_nodes),
-            n_jobs=_number_of_jobs(self.n_jobs),
-            seed=_seed(self.random_state),
+    def _solve(self, reduction: WithoutWeightless, initial_labels: ArrayLike | None) -> SolveResult:
+        limits = Limits(self.gap, self.time_limit, self.max_nodes)
+        result = solve_reduced(
+            reduction,
+            limits,
+            n_jobs=self.n_jobs,
+            seed=self.random_state,
             initial_labels=initial_labels,
-            callback=log.progress,
+            callback=with_log(None, reduction.instance, self.verbose),
         )
         if result.clustering is None:
             raise NoClusteringError(result)
+        if result.status is not SolveStatus.OPTIMAL:
+            warnings.warn(shortfall(result, limits), ConvergenceWarning, stacklevel=3)
         return result
 
-    def _remember(self, result: SolveResult, points: FloatArray, kept: IntArray) -> None:
+    def _remember(self, result: SolveResult, reduction: WithoutWeightless) -> None:
         """Set the fitted attributes."""
-        clustering = result.clustering
+        clustering, labels = result.clustering, result.labels
         assert clustering is not None  # noqa: S101  # _solve refuses such a result
-        number = _numbers_by_smallest_point(result.instance.points, clustering.labels)
-        self.cluster_centers_ = clustering.centres[np.argsort(number)]
-        self.labels_ = np.empty(len(points), dtype=np.int64)
-        self.labels_[kept] = number[clustering.labels]
-        weightless = np.setdiff1d(np.arange(len(points)), kept)
-        if weightless.size:
-            distances, _ = _scaled_distances(points[weightless], self.cluster_centers_)
-            self.labels_[weightless] = distances.argmin(axis=1)
+        assert labels is not None  # noqa: S101  # the same
+        if clustering.centres is None:
+            self.labels_ = labels
+            shares = np.zeros((len(labels), clustering.n_clusters))
+            centres = KernelCentres.of(result.instance.table, result.instance.weights, clustering.labels)
+            shares[reduction.kept] = centres.shares
+            self._kernel_centres_ = KernelCentres(shares, centres.squares)
+        else:
+            number = numbers_by_smallest_point(result.instance.points, clustering.labels)
+            self.cluster_centers_ = clustering.centres[np.argsort(number)]
+            self.labels_ = number[labels]
         self.inertia_ = result.objective
         self.lower_bound_ = result.lower_bound
         self.gap_ = result.gap
@@ -322,47 +343,20 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _scaled_distances(self, X: Any) -> tuple[FloatArray, int]:  # noqa: N803
         check_is_fitted(self)
-        return _scaled_distances(self._validated(X, reset=False), self.cluster_centers_)
+        if self._is_precomputed():
+            raise InputError("distances to the centres need points; with kernel='precomputed' there is only predict")
+        return scaled_distances(self._validated(X, reset=False), self.cluster_centers_)
 
 
-def _scaled_distances(points: FloatArray, centres: FloatArray) -> tuple[FloatArray, int]:
-    """Return distances divided by 2**exponent, and the exponent: their squares neither overflow nor vanish."""
-    exponent = max(exponent_of(points), exponent_of(centres))
-    return cdist(np.ldexp(points, -exponent), np.ldexp(centres, -exponent)), exponent
-
-
-def _numbers_by_smallest_point(points: FloatArray, labels: IntArray) -> IntArray:
-    """Return the new number of each cluster: by its smallest point, compared feature by feature.
-
-    Numbers by first appearance would change with the order of the points, and with them what ``predict`` and
-    ``transform`` return. Comparing points rather than centres keeps rounding errors out.
-    """
-    order = np.lexsort(points.T[::-1])
-    number = np.empty(labels.max() + 1, dtype=np.int64)
-    number[labels[order]] = by_first_appearance(labels[order])
-    return number
-
-
-def _renumbered(conflict: Conflict, kept: IntArray) -> Conflict:
-    """Say a contradiction among the points that were kept in the numbers of all points."""
-    return replace(
-        conflict,
-        links=tuple((kind, int(kept[i]), int(kept[j])) for kind, i, j in conflict.links),
-        groups=tuple(tuple(int(kept[i]) for i in group) for group in conflict.groups),
-    )
-
-
-def _number_of_jobs(n_jobs: object) -> int:
-    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
-        raise InputError(f"n_jobs must be None or an integer other than 0 (-1 for all cores); got {n_jobs!r}")
-    return int(effective_n_jobs(n_jobs))
-
-
-def _seed(random_state: Any) -> int:
-    """Use an integer as it is, so that ``solve`` with the same seed does the same; else draw one."""
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
-        return int(random_state)
-    try:
-        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    except ValueError as error:
-        raise InputError(f"random_state: {error}") from None
+def _warn_of_ignored_classes(y: Any, partial_labels: object) -> None:
+    """Say where known classes go, if ``y`` looks like them: -1 is scikit-learn's mark of an unknown class."""
+    if y is None or partial_labels is not None:
+        return
+    values = np.asarray(y)
+    if values.dtype.kind in "if" and (values == -1).any():
+        warnings.warn(
+            "y is ignored, but holds -1 as labels that are partly unknown do; if they are known classes, pass them as "
+            "fit(X, partial_labels=y)",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -7,26 +7,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from certimeans._typing import FloatArray, IntArray
 from certimeans._version import __version__
+from certimeans.presolve.weightless import WithoutWeightless
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 from certimeans.search.statistics import RunStatistics
 from certimeans.search.tree import Tree, TreeNode
-from certimeans.status import SolveStatus, relative_gap
+from certimeans.status import SolveStatus, finite_or_none, relative_gap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SolveResult", "SolveStatus", "relative_gap"]
+__all__ = ["Result", "SolveResult", "SolveStatus", "relative_gap"]
 
 
 @dataclass(frozen=True, eq=False)
 class SolveResult:
     """A clustering with a guarantee.
+
+    Printed, it is its :meth:`summary`; a notebook shows the same with a picture.
 
     Attributes
     ----------
@@ -46,6 +47,8 @@ class SolveResult:
         How incumbent and bound moved over time.
     search_tree
         All nodes and what proves their bounds: what :meth:`save` makes the certificate from.
+    reduction
+        What was left out before the instance was built: points of weight zero.
     """
 
     instance: Instance
@@ -58,6 +61,7 @@ class SolveResult:
     message: str = ""
     history: tuple[Progress, ...] = ()
     search_tree: Tree = field(default_factory=Tree)
+    reduction: WithoutWeightless | None = None
 
     @property
     def tree(self) -> tuple[TreeNode, ...]:
@@ -66,8 +70,13 @@ class SolveResult:
 
     @property
     def labels(self) -> IntArray | None:
-        """Cluster of each point, numbered by first appearance; ``None`` without a clustering."""
-        return None if self.clustering is None else self.clustering.labels
+        """Cluster of each point; ``None`` without a clustering.
+
+        Numbered by first appearance among the points that have a weight; the others get the nearest centre.
+        """
+        if self.clustering is None or self.reduction is None:
+            return None if self.clustering is None else self.clustering.labels
+        return self.reduction.restore_labels(self.clustering)
 
     @property
     def centres(self) -> FloatArray | None:
@@ -137,13 +146,37 @@ class SolveResult:
         ]
         return "\n".join(lines)
 
-    def save(self, folder: str | Path, *, report: bool = True) -> None:
-        """Write a results directory: result, labels, events, certificate and, if wanted, a report for reading.
+    __repr__ = summary
+
+    def _repr_html_(self) -> str:
+        """Show the summary and the clusters in a notebook."""
+        from certimeans.report.notebook import notebook_view  # noqa: PLC0415  # the picture may need matplotlib
+
+        return notebook_view(self)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False, report: bool = True) -> None:
+        """Write a results directory: result, labels, events, certificate and a report for reading.
 
         ``certimeans verify FOLDER`` re-proves it from the data.
-        """
-        from certimeans.report.directory import write_directory  # noqa: PLC0415  # the report may need matplotlib
 
+        Parameters
+        ----------
+        folder
+            Where to; it is made if it is not there.
+        overwrite
+            Whether to replace another result that is there; otherwise it is an error.
+        report
+            Whether to write ``report.html``, which takes a few seconds: it draws pictures, and searches for what plain
+            k-means would have found.
+
+        Raises
+        ------
+        InputError
+            If the folder holds another result, or cannot be written.
+        """
+        from certimeans.report.directory import prepare_directory, write_directory  # noqa: PLC0415
+
+        prepare_directory(folder, overwrite=overwrite)
         write_directory(self, folder, report=report)
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,12 +184,12 @@ class SolveResult:
         return {
             "status": str(self.status),
             "message": self.message,
-            "objective": _finite(self.objective),
-            "lower_bound": _finite(self.lower_bound),
-            "gap": _finite(self.gap),
+            "objective": finite_or_none(self.objective),
+            "lower_bound": finite_or_none(self.lower_bound),
+            "gap": finite_or_none(self.gap),
             "target_gap": self.target_gap,
-            "root_lower_bound": _finite(self.root_lower_bound),
-            "root_gap": _finite(self.root_gap),
+            "root_lower_bound": finite_or_none(self.root_lower_bound),
+            "root_gap": finite_or_none(self.root_gap),
             "root_time": self.root_seconds,
             "nodes": self.nodes,
             "time": self.seconds,
@@ -168,7 +201,8 @@ class SolveResult:
             "size": self.size,
             "cuts": self.cuts,
             "rounds": self.rounds,
-            "labels": None if self.labels is None else self.labels.tolist(),
+            "labels": None if (labels := self.labels) is None else labels.tolist(),
+            "weightless": [] if self.reduction is None else self.reduction.weightless.tolist(),
             "seed": self.seed,
             "version": __version__,
         }
@@ -177,23 +211,27 @@ class SolveResult:
         """Return the result as one JSON object."""
         return json.dumps(self.to_dict(), allow_nan=False)
 
-    def plot_clusters(self, ax: Axes | None = None) -> Axes:
-        """Draw the points by cluster, their constraints, and what these changed against plain k-means.
+    def plot_clusters(self, ax: Axes | None = None, *, compare: bool = False) -> Axes:
+        """Draw the points by cluster, with their constraints.
 
         Parameters
         ----------
         ax
-            Where to draw; without it, on a new figure that pyplot knows nothing of: show ``ax.figure`` in a notebook,
-            or save it with ``ax.figure.savefig(...)``.
+            Where to draw; without it, on a new figure. In a notebook, and wherever ``matplotlib.pyplot`` was imported
+            before, the figure is pyplot's and shown as its others are; elsewhere pyplot knows nothing of it, and
+            ``ax.figure.savefig(...)`` saves it.
+        compare
+            Whether to ring the points that plain k-means, without the constraints, puts elsewhere. This searches for
+            such a clustering, for up to three seconds.
 
         Raises
         ------
         InputError
-            If matplotlib is not installed; it comes with ``certimeans[plot]``.
+            If matplotlib is not installed, which comes with ``certimeans[plot]``, or if the problem has no points.
         """
         from certimeans.report import plots  # noqa: PLC0415
 
-        return plots.plot_clusters(self, ax)
+        return plots.plot_clusters(self, ax, compare=compare)
 
     def plot_bounds(self, ax: Axes | None = None) -> Axes:
         """Draw the cost of the best clustering and the proven bound over time; see :meth:`plot_clusters`."""
@@ -208,5 +246,5 @@ class SolveResult:
         return plots.plot_tree(self, ax)
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+Result = SolveResult
+"""The same under a shorter name."""

@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
+from certimeans.arguments import as_n_jobs, as_seed
 from certimeans.deadline import Deadline
-from certimeans.errors import InputError, InternalError
+from certimeans.errors import InfeasibleError, InternalError
 from certimeans.presolve.reduce import Presolved, presolve
+from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightless
 from certimeans.problem.clustering import Clustering, as_labels
-from certimeans.problem.constraints import PairsLike
-from certimeans.problem.instance import Instance
+from certimeans.problem.constraints import Constraints, PairsLike
+from certimeans.problem.instance import Instance, one_table
+from certimeans.report.progress import with_log
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.checkpoint import CheckpointStore, SavedSearch
 from certimeans.search.checkpointer import Checkpointer
@@ -37,48 +40,73 @@ from certimeans.search.node import Inheritance
 from certimeans.search.resume import prove_tree, warm_start_steps
 from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import peak_memory
+from certimeans.settings import SolverSettings
 from certimeans.status import pruning_cost
 from certimeans.warmup import is_preparing, prepare
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
-    points: ArrayLike,
-    n_clusters: int,
+    points: ArrayLike | None = None,
+    n_clusters: int | None = None,
     *,
+    gram: ArrayLike | None = None,
+    squared_distances: ArrayLike | None = None,
+    standardize: bool = False,
     must_link: PairsLike | None = None,
     cannot_link: PairsLike | None = None,
+    diameter: float | None = None,
+    split: float | None = None,
+    partial_labels: Iterable[Any] | None = None,
+    sample_weight: ArrayLike | None = None,
+    initial_labels: ArrayLike | None = None,
     gap: float = 1e-4,
     time_limit: float | None = None,
     max_nodes: int | None = None,
-    n_jobs: int = 1,
-    random_state: int = 0,
-    initial_labels: ArrayLike | None = None,
+    n_jobs: int | None = 1,
+    random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     callback: Callable[[Progress], None] | None = None,
     executor: Executor | Any | None = None,
     checkpoint: str | Path | None = None,
-    sample_weight: ArrayLike | None = None,
-    **kinds: Any,
+    verbose: int = 0,
+    settings: SolverSettings | str | Path | None = None,
 ) -> SolveResult:
     """Find a clustering of least cost that keeps every constraint, and prove it.
 
     Parameters
     ----------
     points
-        One row a point.
+        One row per point; an array or a DataFrame.
     n_clusters
         The number of clusters.
+    gram
+        Instead of points: their inner products, a symmetric matrix, such as a kernel matrix. There are no centres then.
+    squared_distances
+        Instead of points: the squared distance of each pair of them, a symmetric matrix.
+    standardize
+        Whether to scale every feature to mean 0 and variance 1 first; cost and bound are then about the scaled points.
     must_link, cannot_link
         Pairs of points, numbered from 0, that share a cluster, and that do not.
+    diameter
+        Two points farther apart than this cannot link.
+    split
+        Two points closer than this must link.
+    partial_labels
+        Known classes, one entry per point: the same class must link, different classes cannot; ``None``, NaN and -1
+        mean unknown.
+    sample_weight
+        Weight of each point. A point of weight zero has no influence: the problem is solved without it, and it then gets
+        the cluster of the nearest centre. No constraint may mention it.
+    initial_labels
+        A clustering to start from; it counts only if it keeps every constraint.
     gap
         Proven relative gap at which to stop.
     time_limit, max_nodes
         Seconds and search nodes after which to stop with the best clustering and bound so far.
     n_jobs
-        Number of processes.
+        Number of processes; -1 for all cores, ``None`` for 1 or what a ``joblib.parallel_config`` says.
     random_state
-        Seed; the same seed on the same machine with one process gives the same result.
-    initial_labels
-        A clustering to start from; it counts only if it keeps every constraint.
+        Seed; the same seed on the same machine with one process gives the same result. ``None`` draws a new one, which
+        the result reports as ``seed``.
     callback
         Told about progress: after each node, and after each round of cutting planes of a node in this process.
     executor
@@ -86,10 +114,10 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         time; for a Dask ``Client`` (or its ``get_executor()``), as many as the cluster has threads.
     checkpoint
         A folder: the search is saved there every few seconds, and resumed from there if it was saved before.
-    sample_weight
-        Positive weight of each point.
-    **kinds
-        ``diameter``, ``split`` and ``partial_labels``, see :class:`~certimeans.problem.constraints.Constraints`.
+    verbose
+        1 writes the log of the command line to standard error.
+    settings
+        How the parts of the solver work, for experiments: a :class:`~certimeans.SolverSettings` or a TOML file.
 
     Raises
     ------
@@ -98,35 +126,53 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     InputError
         If an argument is not usable; the message names it.
     """
-    instance = Instance.create(
-        points, n_clusters, must_link=must_link, cannot_link=cannot_link, weights=sample_weight, **kinds
+    constraints = Constraints.create(
+        must_link, cannot_link, diameter=diameter, split=split, partial_labels=partial_labels
     )
-    return solve_instance(
-        instance,
+    table, geometry = one_table(points, gram, squared_distances)
+    reduction = leave_out_weightless(
+        table, n_clusters, constraints, sample_weight, geometry=geometry, standardize=standardize
+    )
+    return solve_reduced(
+        reduction,
         Limits(gap, time_limit, max_nodes),
         n_jobs=n_jobs,
         seed=random_state,
         initial_labels=initial_labels,
-        callback=callback,
+        callback=with_log(callback, reduction.instance, verbose),
         executor=executor,
         checkpoint=checkpoint,
+        settings=SolverSettings.load(settings),
     )
+
+
+def solve_reduced(
+    reduction: WithoutWeightless, limits: Limits, *, initial_labels: ArrayLike | None = None, **options: Any
+) -> SolveResult:
+    """Solve a problem without its points of weight zero, and tell the result in the numbers of all points."""
+    try:
+        result = solve_instance(
+            reduction.instance, limits, initial_labels=reduction.restrict_labels(initial_labels), **options
+        )
+    except InfeasibleError as error:
+        raise InfeasibleError(reduction.restore_conflict(error.conflict)) from None
+    return replace(result, reduction=reduction)
 
 
 def solve_instance(  # noqa: PLR0913  # the arguments of solve
     instance: Instance,
     limits: Limits,
     *,
-    n_jobs: int = 1,
-    seed: int = 0,
+    n_jobs: int | None = 1,
+    seed: int | np.random.RandomState | np.random.Generator | None = 0,
     initial_labels: ArrayLike | None = None,
     callback: Callable[[Progress], None] | None = None,
     executor: Executor | Any | None = None,
     checkpoint: str | Path | None = None,
     settings: NodeSettings | None = None,
 ) -> SolveResult:
-    """Solve an instance that was built before; see :func:`solve`. ``settings`` are for experiments."""
-    _check(n_jobs, seed)
+    """Solve an instance that was built before; see :func:`solve`."""
+    n_jobs, seed = as_n_jobs(n_jobs), as_seed(seed)
     prepare(instance)  # compilation does not count towards the time limit
     deadline = Deadline(limits.seconds)
     history = History(callback)
@@ -217,13 +263,6 @@ def _checked(
         history=tuple(history.entries),
         search_tree=outcome.tree,
     )
-
-
-def _check(n_jobs: object, seed: object) -> None:
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs < 1:
-        raise InputError(f"n_jobs must be a positive integer; got {n_jobs!r}")
-    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
-        raise InputError(f"random_state must be a non-negative integer; got {seed!r}")
 
 
 @contextmanager

@@ -45,3 +45,8 @@ def relative_gap(upper: float, lower: float) -> float:
 def pruning_cost(cost: float, gap: float) -> float:
     """Return the bound that proves a clustering of that cost optimal within a gap; a gap is rounded up when told."""
     return cost if np.isinf(cost) else min(cost, cost - gap * abs(cost) + 2.0**-49 * abs(cost))
+
+
+def finite_or_none(value: float) -> float | None:
+    """Return a number as JSON knows it: ``None`` for an infinite one."""
+    return float(value) if np.isfinite(value) else None

@@ -3,15 +3,20 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from certimeans import InputError, SolveResult, solve
+from certimeans.report import cluster_plots
 from certimeans.report.colours import cluster_look
-from certimeans.report.figures import plain
+from certimeans.report.figures import is_pyplot_expected, plain
+from certimeans.report.html import render_report
 from certimeans.report.plots import plot_bounds, plot_centres, plot_clusters, plot_gap, plot_sizes, plot_tree
 from certimeans.report.projection import project
 from tests.report.examples import NASTY_NAMES, blobs, current_settings, full_tree, make_result
@@ -60,25 +65,58 @@ def test_plots_cope_with_every_sort_of_result(sort: str) -> None:
         draw(plot(make()))
 
 
-def test_plots_draw_on_given_axes_and_leave_global_state_alone() -> None:
-    """No pyplot figure, no changed setting."""
+def test_plots_draw_on_given_axes_and_leave_global_state_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pyplot figure unless pyplot is in use, no changed setting."""
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
     before = current_settings()
-    had_pyplot = "matplotlib.pyplot" in sys.modules
     result = blobs(20, 3, 2, search_tree=full_tree(2), must_link=[(0, 2)])
     for plot in (result.plot_clusters, result.plot_bounds, result.plot_tree):
         ax = Figure().add_subplot()
         assert plot(ax) is ax
         draw(plot())
     assert current_settings() == before
-    assert ("matplotlib.pyplot" in sys.modules) == had_pyplot
+    assert "matplotlib.pyplot" not in sys.modules
 
 
 def test_constraints_and_what_they_changed_are_drawn() -> None:
     """Two must-linked points at different ends: one of them is ringed, and the legend says what is what."""
     result = solve(np.array([[0.0], [1.0], [9.0], [10.0], [11.0]]), 2, must_link=[(0, 3)], cannot_link=[(1, 2)])
-    shown = texts(result.plot_clusters())
+    shown = texts(result.plot_clusters(compare=True))
     assert {"must-links", "cannot-links", "cluster 0", "cluster 1"} <= set(shown)
     assert any(text.startswith("k-means differs (") for text in shown)
+
+
+def test_plain_k_means_is_searched_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture is drawn at once: what the constraints changed takes seconds to find, and is asked for."""
+    searched: list[SolveResult] = []
+    monkeypatch.setattr(cluster_plots, "compare_with_plain", searched.append)
+    result = blobs(9, 2, 2, must_link=[(0, 2)])
+    plot_clusters(result)
+    assert searched == []
+    plot_clusters(result, compare=True)
+    assert searched == [result]
+
+
+def test_figures_are_pyplots_where_users_expect_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a notebook, and if pyplot was imported; never those of a page, and nowhere else."""
+    made: list[Figure] = []
+
+    def make(**options: Any) -> Figure:
+        made.append(Figure(**options))
+        return made[-1]
+
+    result = blobs(9, 2, 2)
+    monkeypatch.setattr(mpl, "pyplot", SimpleNamespace(figure=make), raising=False)
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    assert not is_pyplot_expected()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object())))
+    assert is_pyplot_expected()
+    monkeypatch.delitem(sys.modules, "IPython")
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", mpl.pyplot)
+    assert result.plot_clusters().figure is made[0]
+    result._repr_html_()
+    render_report(result)
+    assert len(made) == 1
 
 
 def test_of_many_constraints_some_are_drawn_and_the_legend_says_so() -> None:

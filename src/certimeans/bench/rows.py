@@ -55,8 +55,8 @@ class Row:
     """What is known of one instance after it was solved; infinite or NaN where a number does not exist.
 
     ``gap`` and ``root_gap`` are relative, ``peak_memory`` is in megabytes, ``verified`` is ``yes``, a reason why not,
-    or empty if nobody asked; ``verify_time`` includes writing the certificate. ``fingerprint`` tells when a file has
-    changed since.
+    or empty if it was not asked for; ``verify_time`` includes writing the certificate. ``fingerprint`` tells when a
+    file has changed since.
     """
 
     dataset: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import signal
 import time
 from collections import deque
@@ -19,6 +20,7 @@ from certimeans._version import __version__
 from certimeans.bench.memory import PeakMemory
 from certimeans.bench.rows import ResultsFile, Row, Settings, published_columns
 from certimeans.bench.suite import Case
+from certimeans.certificate.check import verify_directory
 from certimeans.errors import CertimeansError, InfeasibleError
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
@@ -149,6 +151,17 @@ def solve_case(case: Case, settings: Settings, verifier: Verifier | None, certif
         return _failed(case, instance, settings, "error", str(error))
     row = _solved(case, result, settings, memory.megabytes)
     return replace(row, verified=verified, verify_time=verify_time)
+
+
+def save_and_verify(result: SolveResult, folder: Path) -> str:
+    """Write a certificate, re-prove it from the files, and delete them unless they failed; say how it went."""
+    result.save(folder, overwrite=True, report=False)
+    try:
+        verify_directory(folder, result.instance)
+    except CertimeansError as error:
+        return f"NO: {error}"
+    shutil.rmtree(folder)
+    return "yes"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The commands of the command line, a module each: ``add`` describes the options, ``run`` does the work.
+"""The commands of the command line, one module per command: ``add`` describes the options, ``run`` does the work.
 
 They import what they need when they run, so that ``certimeans --help`` answers at once.
 """
@@ -24,6 +24,7 @@ class ExitCode(IntEnum):
     INFEASIBLE = 3
     NO_SOLUTION = 4
     INTERNAL_ERROR = 5
+    NOT_WRITTEN = 5  # an alias: solved, but the results are not where they were wanted
     INTERRUPTED = 130
 
 

@@ -52,9 +52,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     from certimeans.bench.environment import write_environment  # noqa: PLC0415
     from certimeans.bench.progress import BenchProgress  # noqa: PLC0415
     from certimeans.bench.rows import Settings  # noqa: PLC0415
-    from certimeans.bench.runner import Run  # noqa: PLC0415
+    from certimeans.bench.runner import Run, save_and_verify  # noqa: PLC0415
     from certimeans.bench.suite import find_cases  # noqa: PLC0415
-    from certimeans.bench.verification import save_and_verify  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
 
     settings = Settings(options.gap, options.time_limit, options.jobs, options.parallel, options.seed)
@@ -105,7 +104,7 @@ def _write_report(rows: Sequence[Row], options: argparse.Namespace) -> None:
 
 
 def _shown(suite: str) -> str:
-    """Name a suite: where its folder is is nobody's business but the machine's own."""
+    """Name a suite without the path of its folder, which says nothing to readers of a table."""
     return Path(suite).resolve().stem if Path(suite).exists() else suite
 
 

@@ -20,9 +20,8 @@ def add(commands: Commands) -> None:
         description="Solve Fisher's iris data with and without constraints, verify the certificate, write the report.",
         epilog="example: certimeans demo --out demo-result",
     )
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=Path("certimeans-demo"), help="where to (default certimeans-demo)"
-    )
+    parser.add_argument("--out", metavar="DIR", type=Path, help="where to write (default certimeans-demo)")
+    parser.add_argument("--overwrite", action="store_true", help="replace another result that is in that folder")
     parser.set_defaults(command=run)
 
 
@@ -30,5 +29,6 @@ def run(options: argparse.Namespace) -> ExitCode:
     """Run the example."""
     from certimeans.demo import run_demo  # noqa: PLC0415
 
-    run_demo(options.out)
+    is_own_folder = options.out is None  # an earlier demo may be replaced
+    run_demo(options.out or Path("certimeans-demo"), overwrite=options.overwrite or is_own_folder)
     return ExitCode.OK

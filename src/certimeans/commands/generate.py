@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
         ),
         epilog="example: certimeans generate classes.txt --must-link 50 --cannot-link 50 --seed 1 -o constraints.txt",
     )
-    parser.add_argument("labels", metavar="LABELS", type=Path, help="class of each point, one a line")
+    parser.add_argument("labels", metavar="LABELS", type=Path, help="class of each point, one per line")
     parser.add_argument("--must-link", metavar="A", type=int, default=0, help="number of must-links (default 0)")
     parser.add_argument("--cannot-link", metavar="B", type=int, default=0, help="number of cannot-links (default 0)")
     parser.add_argument("--seed", metavar="S", type=int, default=0, help="random seed (default 0)")

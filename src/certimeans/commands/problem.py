@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from certimeans.errors import InputError
 
 if TYPE_CHECKING:
+    from certimeans.problem.constraints import Constraints
     from certimeans.problem.instance import Instance
+    from certimeans.problem.io.points import PointsFile
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,34 +37,77 @@ class StatedProblem:
         return number if self.row_names is None else f"{number} ({self.row_names[point]})"
 
 
+def add_matrix_options(parser: argparse.ArgumentParser) -> None:
+    """Describe what may be given instead of points."""
+    add = parser.add_argument
+    add("--gram", metavar="FILE", type=Path, help="instead of points: the matrix of their inner products (a kernel)")
+    add("--squared-distances", metavar="FILE", type=Path, help="instead of points: the matrix of squared distances")
+
+
 def add_problem_options(parser: argparse.ArgumentParser) -> None:
     """Describe number of clusters, constraints and treatment of the columns."""
     add = parser.add_argument
     add("-k", metavar="K", type=int, help="number of clusters (default: as the first line of DATA says, if it does)")
     add("--constraints", metavar="FILE", type=Path, action="append", default=[], help="constraints; may be repeated")
-    add("--partial-labels", metavar="FILE", type=Path, help="known classes, one a line; ?, NA or -1 if unknown")
+    add("--partial-labels", metavar="FILE", type=Path, help="known classes, one per line; ?, NA or -1 if unknown")
     add("--one-based", action="store_true", help="constraint files number the points from 1")
     add("--columns", metavar="NAMES", help="features to use: names or 0-based numbers, separated by commas")
     add("--standardize", action="store_true", help="scale every feature to mean 0 and variance 1 first")
 
 
-def read_problem(data: Path, options: argparse.Namespace) -> StatedProblem:
-    """Read the files that the options name."""
-    from certimeans.problem.constraints import Constraints  # noqa: PLC0415
+def read_problem(data: Path | None, options: argparse.Namespace) -> StatedProblem:
+    """Read the files that the options name: points, or a matrix (see :func:`add_matrix_options`) in their place."""
     from certimeans.problem.instance import Instance  # noqa: PLC0415
-    from certimeans.problem.io.files import read_constraints, read_labels, read_points  # noqa: PLC0415
-    from certimeans.problem.scaling import standardized  # noqa: PLC0415
+    from certimeans.problem.validation import gram_of_distances  # noqa: PLC0415
 
-    points = read_points(data, columns=options.columns.split(",") if options.columns else None)
-    n_clusters = options.k if options.k is not None else points.n_clusters
+    kind, table = _read_table(data, options)
+    n_clusters = options.k if options.k is not None else table.n_clusters
     if n_clusters is None:
         raise InputError("say how many clusters you want with -k")
+    constraints = _read_constraints(options, len(table.values))
+    if kind == "points":
+        names = table.feature_names
+        instance = Instance(table.values, n_clusters, constraints, None, names, standardize=options.standardize)  # type: ignore[arg-type]  # None: 1 each
+    else:
+        matrix = gram_of_distances(table.values) if kind == "squared_distances" else table.values
+        instance = Instance(matrix, n_clusters, constraints, geometry="gram")
+    notes = table.notes
+    if options.standardize:
+        notes = (*notes, "features are scaled to mean 0 and variance 1; cost and bound are about the scaled points")
+    return StatedProblem(instance, table.row_names, notes)
+
+
+def _read_table(data: Path | None, options: argparse.Namespace) -> tuple[str, PointsFile]:
+    """Read the points or the matrix, and say which it is."""
+    from certimeans.problem.io.files import read_points  # noqa: PLC0415
+
+    ways = {
+        "points": data,
+        "gram": getattr(options, "gram", None),
+        "squared_distances": getattr(options, "squared_distances", None),
+    }
+    given = [(kind, path) for kind, path in ways.items() if path is not None]
+    if len(given) != 1:
+        raise InputError("give the data once: a file of points, --gram or --squared-distances")
+    [(kind, path)] = given
+    if kind == "points":
+        return kind, read_points(path, columns=options.columns.split(",") if options.columns else None)
+    if options.columns or options.standardize:
+        raise InputError("--columns and --standardize need points, not a matrix")
+    table = read_points(path)
+    rows, columns = table.values.shape
+    if rows != columns:
+        raise InputError(f"{path}: the matrix must be square; got {rows} rows and {columns} columns")
+    return kind, table
+
+
+def _read_constraints(options: argparse.Namespace, n_points: int) -> Constraints:
+    from certimeans.problem.constraints import Constraints  # noqa: PLC0415
+    from certimeans.problem.io.files import read_constraints, read_labels  # noqa: PLC0415
+
     constraints = Constraints()
     for path in options.constraints:
-        constraints |= read_constraints(path, n_points=len(points.values), one_based=options.one_based)
+        constraints |= read_constraints(path, n_points=n_points, one_based=options.one_based)
     if options.partial_labels is not None:
         constraints |= Constraints.create(partial_labels=read_labels(options.partial_labels))
-    values = standardized(points.values) if options.standardize else points.values
-    instance = Instance(values, n_clusters, constraints, feature_names=points.feature_names)
-    notes = (*points.notes, "features were scaled to mean 0 and variance 1") if options.standardize else points.notes
-    return StatedProblem(instance, points.row_names, notes)
+    return constraints

@@ -6,13 +6,14 @@ import argparse
 import json
 import shlex
 import sys
+import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certimeans.commands import ExitCode
-from certimeans.commands.problem import add_problem_options, read_problem
-from certimeans.errors import InfeasibleError
+from certimeans.commands.problem import StatedProblem, add_matrix_options, add_problem_options, read_problem
+from certimeans.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:
     from certimeans.commands import Commands
@@ -28,15 +29,17 @@ def add(commands: Commands) -> None:
         epilog="example: certimeans solve points.csv -k 3 --constraints pairs.txt --jobs 2 --time-limit 60",
     )
     add = parser.add_argument
-    add("data", metavar="DATA", type=Path, help="points: CSV, white-space text or .npy, recognised by content")
+    add("data", metavar="DATA", type=Path, nargs="?", help="points: CSV, white-space text or .npy, known by content")
+    add_matrix_options(parser)
     add_problem_options(parser)
     add("--gap", metavar="G", type=float, default=1e-4, help="proven relative gap at which to stop (default 1e-4)")
     add("--time-limit", metavar="S", type=float, help="seconds after which to stop with what was found")
     add("--max-nodes", metavar="N", type=int, help="search nodes after which to stop")
-    add("--jobs", metavar="N", type=int, default=1, help="number of processes (default 1)")
+    add("--jobs", metavar="N", type=int, default=1, help="number of processes, -1 for all cores (default 1)")
     add("--seed", metavar="N", type=int, default=0, help="random seed (default 0)")
     add("--dask", metavar="ADDRESS", help="evaluate nodes on the Dask cluster whose scheduler is there")
     add("--out", metavar="DIR", type=Path, help="write labels, report, events and a certificate that can be verified")
+    add("--overwrite", action="store_true", help="replace another result that is in the folder of --out")
     add("--resume", metavar="DIR", type=Path, help="save the search in DIR, and go on with what was saved there before")
     add("--json", action="store_true", help="print one JSON object on standard output, and nothing else there")
     add("--quiet", action="store_true", help="no progress on standard error")
@@ -44,8 +47,8 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> ExitCode:
-    """Read, solve, print."""
-    from certimeans.report.directory import write_directory  # noqa: PLC0415
+    """Read, solve, print, write."""
+    from certimeans.report.directory import prepare_directory  # noqa: PLC0415
     from certimeans.report.live import choose_display  # noqa: PLC0415
     from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
@@ -53,6 +56,9 @@ def run(options: argparse.Namespace) -> ExitCode:
     from certimeans.warmup import prepare  # noqa: PLC0415
 
     problem = read_problem(options.data, options)
+    limits = Limits(options.gap, options.time_limit, options.max_nodes)
+    if options.out is not None:
+        prepare_directory(options.out, overwrite=options.overwrite)
     prepare(problem.instance, _say_nothing if options.quiet else _say)
     try:
         with (
@@ -62,7 +68,7 @@ def run(options: argparse.Namespace) -> ExitCode:
             display.start(problem.instance, problem.notes)
             result = solve_instance(
                 problem.instance,
-                Limits(options.gap, options.time_limit, options.max_nodes),
+                limits,
                 n_jobs=options.jobs,
                 seed=options.seed,
                 callback=display.progress,
@@ -76,12 +82,43 @@ def run(options: argparse.Namespace) -> ExitCode:
             sys.stdout.write(json.dumps({"status": "infeasible", "conflict": error.conflict.links}) + "\n")
         return ExitCode.INFEASIBLE
     sys.stdout.write((result.to_json() if options.json else result.summary()) + "\n")
-    if options.out is not None:
-        command = shlex.join(["certimeans", *sys.argv[1:]])
-        write_directory(result, options.out, row_names=problem.row_names, command=command)
-        if not options.quiet:
-            sys.stderr.write(f"results are in {options.out}; 'certimeans verify {options.out}' re-proves them\n")
+    sys.stdout.flush()
+    if options.out is not None and not _write(result, problem, options):
+        return ExitCode.NOT_WRITTEN
     return _exit_code(result)
+
+
+def _write(result: SolveResult, problem: StatedProblem, options: argparse.Namespace) -> bool:
+    """Write the results directory; if that fails, save what can be saved and say where. Return whether all is well."""
+    from certimeans.report.directory import write_directory  # noqa: PLC0415
+
+    command = shlex.join(["certimeans", *sys.argv[1:]])
+    try:
+        write_directory(result, options.out, row_names=problem.row_names, command=command)
+    except (InputError, OSError) as error:
+        sys.stderr.write(f"certimeans: {error}\n")
+        _rescue(result, problem, options)
+        return False
+    if not options.quiet:
+        sys.stderr.write(f"results are in {options.out}; 'certimeans verify {options.out}' re-proves them\n")
+    return True
+
+
+def _rescue(result: SolveResult, problem: StatedProblem, options: argparse.Namespace) -> None:
+    """Write to a temporary folder instead; if there is no room either, print the labels."""
+    from certimeans.report.directory import write_directory  # noqa: PLC0415
+
+    try:
+        folder = tempfile.mkdtemp(prefix="certimeans-")
+        write_directory(result, folder, row_names=problem.row_names, report=False)
+    except (InputError, OSError) as error:
+        sys.stderr.write(f"certimeans: no other folder can be written either ({error})\n")
+        if result.labels is not None and not options.json:  # the JSON object has them
+            names = problem.row_names or range(len(result.labels))
+            lines = (f"{name},{label}\n" for name, label in zip(names, result.labels, strict=True))
+            sys.stdout.write(f"{'point' if problem.row_names is None else 'name'},cluster\n{''.join(lines)}")
+        return
+    sys.stderr.write(f"certimeans: labels, result and certificate are in {folder} instead\n")
 
 
 def _say(note: str) -> None:

@@ -119,14 +119,10 @@ class Instance:
         feature_names: tuple[str, ...] | None = None,
     ) -> Instance:
         """Build an instance from plain arguments: points, or a Gram matrix, or squared distances."""
-        if sum(given is not None for given in (points, gram, squared_distances)) != 1:
-            raise InputError("give one of points, gram and squared_distances")
         constraints = Constraints.create(
             must_link, cannot_link, diameter=diameter, split=split, partial_labels=partial_labels
         )
-        table, geometry = (points, "points") if points is not None else (gram, "gram")
-        if squared_distances is not None:
-            table = gram_of_distances(squared_distances)
+        table, geometry = one_table(points, gram, squared_distances)
         return cls(table, n_clusters, constraints, weights, feature_names, geometry, standardize)  # type: ignore[arg-type]  # __post_init__ converts
 
     @property
@@ -166,7 +162,7 @@ class Instance:
         """The problem in working numbers: what all numerical work starts from."""
         if self.geometry == "gram":
             return scale_gram(self.table, self.weights, self.n_clusters)
-        return scale_points(self.table, self.weights, self._deviations)
+        return scale_points(self.table, self.weights, self.deviations)
 
     @cached_property
     def total_scatter(self) -> float:
@@ -201,8 +197,8 @@ class Instance:
         return as_interval(low, high)
 
     @cached_property
-    def _deviations(self) -> FloatArray | None:
-        """Standard deviations, correct to about twice the working precision's half; 1 for constant features."""
+    def deviations(self) -> FloatArray | None:
+        """Standard deviation of each feature if they are standardised, 1 for constant ones; else ``None``."""
         if self.variances is None:
             return None
         return np.array([_root(low) for low, _ in self.variances])
@@ -214,9 +210,9 @@ class Instance:
             if self.constraints.diameter is not None or self.constraints.split is not None:
                 raise InputError("diameter and split need points; a Gram matrix has none")
             return np.empty((self.n_points, 0))
-        if self._deviations is None:
+        if self.deviations is None:
             return self.table
-        fractions, exponents = np.frexp(self._deviations)
+        fractions, exponents = np.frexp(self.deviations)
         moved = self.table - np.median(self.table, axis=0)
         return np.ldexp(moved, -exponents) / fractions
 
@@ -245,6 +241,18 @@ class Instance:
             f"Instance({self.n_points} points, {features}{', standardized' if self.standardize else ''}, "
             f"k={self.n_clusters}, {len(self.must_link)} must-links, {len(self.cannot_link)} cannot-links)"
         )
+
+
+def one_table(points: Any, gram: Any, squared_distances: Any) -> tuple[Any, Geometry]:
+    """Return what the problem is about: points or a Gram matrix; exactly one of the arguments is not ``None``."""
+    ways = {"points": points, "gram": gram, "squared_distances": squared_distances}
+    given = [name for name, value in ways.items() if value is not None]
+    if len(given) != 1:
+        said = "nothing" if not given else " and ".join(given)
+        raise InputError(f"give the data once, as points, as gram or as squared_distances; got {said}")
+    if points is not None:
+        return points, "points"
+    return (gram if gram is not None else gram_of_distances(squared_distances)), "gram"
 
 
 def _root(value: Fraction) -> float:

@@ -70,24 +70,34 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def as_weights(weights: ArrayLike | None, n_points: int) -> FloatArray:
-    """Check weights, one positive finite number per point; ``None`` stands for 1 each."""
+def as_weights(
+    weights: ArrayLike | None, n_points: int, *, name: str = "weights", zero_allowed: bool = False
+) -> FloatArray:
+    """Check weights, one positive finite number per point; ``None`` stands for 1 each.
+
+    With ``zero_allowed``, some of them, but not all, may be 0.
+    """
     if weights is None:
         return np.ones(n_points)
     try:
         array = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError("weights must be numbers, one for each point") from None
+        raise InputError(f"{name} must be numbers, one for each point") from None
     if array.shape != (n_points,):
-        raise InputError(f"weights have shape {array.shape}; give one number for each of the {n_points} points")
-    bad = np.flatnonzero(~(np.isfinite(array) & (array > 0)))
+        raise InputError(f"{name} has shape {array.shape}; give one number for each of the {n_points} points")
+    bad = np.flatnonzero(~(np.isfinite(array) & ((array >= 0) if zero_allowed else (array > 0))))
     if bad.size:
-        raise InputError(f"weights[{bad[0]}] is {array[bad[0]]}: every weight must be positive and finite")
+        wanted = "finite, zero or more" if zero_allowed else "positive and finite"
+        raise InputError(f"{name}[{bad[0]}] is {array[bad[0]]}: every weight must be {wanted}")
+    if not array.any():
+        raise InputError(f"{name} is zero for every point; at least one weight must be positive")
     return array
 
 
 def as_n_clusters(n_clusters: object, n_points: int) -> int:
     """Check k: an integer from 1 to the number of points."""
+    if n_clusters is None:
+        raise InputError("say how many clusters you want with n_clusters")
     if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
         raise InputError(f"n_clusters must be an integer; got {n_clusters!r}")
     n_clusters = int(n_clusters)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
+from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
 from certimeans.report.colours import CANNOT_LINK, UNASSIGNED, cluster_look
 from certimeans.report.comparison import PlainComparison, compare_with_plain
 from certimeans.report.figures import ink, make_axes, paper, plain
-from certimeans.report.projection import Projection, feature_name, project
+from certimeans.report.projection import Projection, centred_points, feature_name, has_points, project
 from certimeans.result import SolveResult
 
 if TYPE_CHECKING:
@@ -27,28 +28,34 @@ _MOST_COLUMNS = 30
 _MOST_NUMBERED_CELLS = 120
 
 
-def plot_clusters(result: SolveResult, ax: Axes | None = None) -> Axes:
-    """Draw the points by cluster, the constraints, and what these changed against plain k-means.
+def plot_clusters(result: SolveResult, ax: Axes | None = None, *, compare: bool = False) -> Axes:
+    """Draw the points by cluster and the constraints.
 
     One feature is shown against its rank, two as they are, more on the two main axes.
+
+    Parameters
+    ----------
+    compare
+        Whether to search for what plain k-means, without the constraints, changes, and to ring those points.
     """
-    return draw_clusters(result, compare_with_plain(result), ax)
+    return draw_clusters(result, compare_with_plain(result) if compare else None, ax)
 
 
 def draw_clusters(result: SolveResult, comparison: PlainComparison | None, ax: Axes | None = None) -> Axes:
     """Draw likewise, with a comparison that was made before."""
-    ax = make_axes(ax, 5.2, 4.7)
     view = project(result.instance)
+    ax = make_axes(ax, 5.2, 4.7)
     _draw_links(result, view, ax)
     size = float(np.clip(2500 / max(1, len(view.points)), 7, 34))
-    if result.labels is None:
+    clustering = result.clustering
+    if clustering is None:
         ax.scatter(view.points[:, 0], view.points[:, 1], s=size, color=UNASSIGNED, linewidths=0, zorder=2)
         ax.set_title("no clustering was found")
     else:
-        _draw_points(result.labels, view, size, ax)
+        _draw_points(clustering.labels, view, size, ax)
         if comparison is not None and comparison.changed.any():
             _draw_changed(view.points[comparison.changed], size, ax)
-        _draw_centres(view.centres(result.labels, result.instance.weights), ax)
+        _draw_centres(view.centres(clustering.labels, result.instance.weights), ax)
         ax.set_title(f"{result.instance.n_points} points in {result.instance.n_clusters} clusters")
     ax.set_xlabel(plain(view.names[0], 60), parse_math=False)
     ax.set_ylabel(plain(view.names[1], 60), parse_math=False)
@@ -89,9 +96,11 @@ def plot_centres(result: SolveResult, ax: Axes | None = None) -> Axes:
     Of many features, those are shown that differ most between the clusters.
     """
     clustering = result.clustering
+    instance = result.instance
+    if not has_points(instance):
+        raise InputError("centres need points; this problem was given as a Gram matrix")
     if clustering is None:
         return _say_nothing_found(ax)
-    instance = result.instance
     features = telling_features(result, _MOST_FEATURES)
     clusters = np.sort(np.argsort(-clustering.sizes, kind="stable")[:_MOST_COLUMNS])
     values = _standardised_centres(instance, clustering.labels)[np.ix_(clusters, features)].T
@@ -124,16 +133,17 @@ def plot_centres(result: SolveResult, ax: Axes | None = None) -> Axes:
 
 def telling_features(result: SolveResult, most: int) -> IntArray:
     """Return the features whose variance the clusters explain best, in their own order; all if there are few."""
-    instance, labels = result.instance, result.labels
-    if labels is None or instance.n_features <= most:
+    instance, clustering = result.instance, result.clustering
+    if clustering is None or instance.n_features <= most:
         return np.arange(instance.n_features)
+    labels = clustering.labels
     between = np.bincount(labels, instance.weights) @ _standardised_centres(instance, labels) ** 2
     return np.sort(np.argsort(-between, kind="stable")[:most])
 
 
 def _standardised_centres(instance: Instance, labels: IntArray) -> FloatArray:
     weights = instance.weights
-    points = instance.scaled.points  # centred: the mean of each feature is 0
+    points, _ = centred_points(instance)  # the mean of each feature is 0
     totals = np.bincount(labels, weights)
     sums = np.zeros((len(totals), points.shape[1]))
     np.add.at(sums, labels, points * weights[:, None])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -12,7 +12,7 @@ from certimeans.deadline import Deadline
 from certimeans.heuristics.search import SearchSettings, search_clustering
 from certimeans.presolve.contract import contract
 from certimeans.problem.clustering import Clustering
-from certimeans.problem.instance import Instance
+from certimeans.problem.constraints import Constraints
 from certimeans.result import SolveResult
 
 _SECONDS = 3.0
@@ -40,11 +40,18 @@ class PlainComparison:
 
 
 def compare_with_plain(result: SolveResult) -> PlainComparison | None:
-    """Search without constraints, from the constrained clustering among others; ``None`` if there is nothing to say."""
-    instance, labels = result.instance, result.labels
-    if labels is None or len(instance.must_link) + len(instance.cannot_link) == 0:
+    """Search without constraints, from the constrained clustering among others, for up to three seconds.
+
+    Returns
+    -------
+    comparison
+        ``None`` if there is nothing to say.
+    """
+    instance, clustering = result.instance, result.clustering
+    if clustering is None or len(instance.must_link) + len(instance.cannot_link) == 0:
         return None
-    free = Instance(instance.points, instance.n_clusters, weights=instance.weights)
+    labels = clustering.labels
+    free = replace(instance, constraints=Constraints())
     found = search_clustering(
         contract(free, np.arange(free.n_points)),
         start=labels,

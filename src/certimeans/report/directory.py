@@ -3,18 +3,47 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from certimeans.certificate.write import write_certificate
 from certimeans.errors import InputError
 from certimeans.problem.io.atomic import write_atomically
 from certimeans.problem.io.files import write_labels
+from certimeans.proof.certificate import write_certificate
 from certimeans.report.html import render_report
 from certimeans.result import SolveResult
 from certimeans.search.limits import Progress
+from certimeans.status import finite_or_none
+
+_RESULT_FILES = ("result.json", "labels.csv", "events.jsonl", "report.html", "certificate.*")
+
+
+def prepare_directory(folder: str | Path, *, overwrite: bool = False) -> None:
+    """Make a folder, and make sure that a result can be written there: better to know before a long solve.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be made or written, or if it holds a result and ``overwrite`` is false.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        found = _result_files(folder)
+        trial = folder / f".{secrets.token_hex(8)}.tmp"
+        try:
+            trial.write_bytes(bytes(4096))
+        finally:
+            trial.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{folder}: results cannot be written there ({reason})") from None
+    if found and not overwrite:
+        raise InputError(
+            f"{folder}: there is another result ({found[0].name}); choose another folder, or replace it with "
+            "--overwrite (in Python: overwrite=True)"
+        )
 
 
 def write_directory(
@@ -27,6 +56,9 @@ def write_directory(
 ) -> None:
     """Write ``result.json``, ``labels.csv``, ``events.jsonl``, the certificate and ``report.html``.
 
+    The folder is there, see :func:`prepare_directory`. Files of an earlier result are replaced, or removed where this
+    one has none, so that no folder holds a mixture of two.
+
     Parameters
     ----------
     row_names
@@ -34,30 +66,40 @@ def write_directory(
     command
         How the run can be repeated; shown in the report.
     report
-        Whether to write ``report.html``, which takes a second or two to draw.
+        Whether to write ``report.html``, which takes a few seconds.
 
     Raises
     ------
     InputError
-        If the folder cannot be written.
+        If a file cannot be written.
     """
     folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: the folder cannot be made ({error.strerror})") from None
+    for path in _result_files(folder):
+        _remove(path)
     write_atomically(folder / "result.json", (result.to_json() + "\n").encode())
     if result.labels is not None:
         write_labels(folder / "labels.csv", result.labels.tolist(), row_names=row_names)
     write_atomically(folder / "events.jsonl", "".join(_event(entry) for entry in result.history).encode())
-    write_certificate(folder, result.instance, result.search_tree, result.labels, result.objective, result.lower_bound)
+    labels = None if result.clustering is None else result.clustering.labels
+    proof = result.search_tree.proof()
+    write_certificate(folder, result.instance, proof, labels, result.objective, result.lower_bound)
     if report:
         write_atomically(folder / "report.html", render_report(result, command).encode())
 
 
+def _result_files(folder: Path) -> list[Path]:
+    return sorted(path for pattern in _RESULT_FILES for path in folder.glob(pattern))
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError as error:
+        raise InputError(f"{path}: the file cannot be replaced ({error.strerror})") from None
+
+
 def _event(progress: Progress) -> str:
     plain = {
-        name: value if not isinstance(value, float) or np.isfinite(value) else None
-        for name, value in vars(progress).items()
+        name: finite_or_none(value) if isinstance(value, float) else value for name, value in vars(progress).items()
     }
     return json.dumps(plain, allow_nan=False) + "\n"

@@ -1,13 +1,18 @@
-"""Matplotlib without its global state: figures of our own, and SVG that fits into a page.
+"""New axes for users, and pictures for pages: matplotlib without its global state, and SVG that fits into a page.
 
-Matplotlib is the extra ``plot``; it is imported when a picture is drawn.
+Matplotlib is the extra ``plot``; it is imported when a picture is drawn. pyplot keeps every figure that it makes, and
+shows it in notebooks and windows. So users get one of its figures where they would look for it: in a notebook, and if
+they imported pyplot themselves. Pictures for pages are never pyplot's.
 """
 
 from __future__ import annotations
 
 import io
 import re
+import sys
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -15,7 +20,7 @@ from certimeans.errors import InputError
 from certimeans.report.colours import INK, PAPER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from matplotlib.axes import Axes
 
@@ -23,6 +28,8 @@ _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK = "{http://www.w3.org/1999/xlink}"
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
+
+_is_for_page: ContextVar[bool] = ContextVar("is_for_page", default=False)
 
 # Whatever the user's own style is, pictures in a report look alike.
 _PAGE_STYLE: dict[str, Any] = {
@@ -55,11 +62,38 @@ def is_available() -> bool:
 
 
 def make_axes(ax: Axes | None, width: float = 5.2, height: float = 4.0) -> Axes:
-    """Return ``ax``, or the axes of a new figure of this size in inches that pyplot knows nothing of."""
+    """Return ``ax``, or the axes of a new figure of this size in inches."""
     if ax is not None:
         return ax
-    new: Axes = _figure_class()(figsize=(width, height), layout="constrained").add_subplot()
+    make_figure = _figure_class()
+    if not _is_for_page.get() and is_pyplot_expected():
+        import matplotlib.pyplot as plt  # noqa: PLC0415
+
+        make_figure = plt.figure
+    new: Axes = make_figure(figsize=(width, height), layout="constrained").add_subplot()
     return new
+
+
+def is_pyplot_expected() -> bool:
+    """Whether this is a notebook, or pyplot is in use already."""
+    if "matplotlib.pyplot" in sys.modules:
+        return True
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+@contextmanager
+def page_style() -> Iterator[None]:
+    """Draw with the report's style, on figures that pyplot knows nothing of."""
+    import matplotlib.style  # noqa: PLC0415
+
+    token = _is_for_page.set(True)
+    try:
+        with matplotlib.style.context(["default", _PAGE_STYLE]), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # letters that matplotlib's font lacks
+            yield
+    finally:
+        _is_for_page.reset(token)
 
 
 def ink() -> str:
@@ -84,11 +118,10 @@ def plain(name: str, longest: int = 28) -> str:
 
 def draw_svg(draw: Callable[[], Axes], title: str) -> str:
     """Draw with the report's style and return an ``<svg>`` element to put into a page."""
-    import matplotlib.style  # noqa: PLC0415
+    import matplotlib as mpl  # noqa: PLC0415
 
     buffer = io.BytesIO()
-    with matplotlib.style.context(["default", {**_PAGE_STYLE, "svg.hashsalt": title}]), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # letters that matplotlib's font lacks: the browser has them
+    with page_style(), mpl.rc_context({"svg.hashsalt": title}):
         figure = draw().get_figure(root=True)
         if figure is None:
             raise InputError("the axes belong to no figure")

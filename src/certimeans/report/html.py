@@ -14,9 +14,9 @@ from certimeans.report.comparison import PlainComparison, compare_with_plain
 from certimeans.report.environment import describe_environment
 from certimeans.report.figures import draw_svg, is_available
 from certimeans.report.page import PAGE
-from certimeans.report.projection import feature_name
+from certimeans.report.projection import feature_name, has_points
 from certimeans.report.search_plots import plot_bounds, plot_gap, plot_tree, tree_width
-from certimeans.report.words import guarantee, headline, percent_up, rounded_down, rounded_up
+from certimeans.report.words import counted, guarantee, headline, percent_up, rounded_down, rounded_up
 from certimeans.result import SolveResult, SolveStatus
 
 _MOST_COLUMNS = 30
@@ -50,17 +50,19 @@ def render_report(result: SolveResult, command: str | None = None) -> str:
 
 def _problem(result: SolveResult) -> str:
     instance = result.instance
-    words = [f"{_count(instance.n_points, 'point')} with {_count(instance.n_features, 'feature')} were to be put into "]
-    words += [
-        f"{_count(instance.n_clusters, 'non-empty cluster')} at the least sum of squared distances to the centres"
-    ]
+    given = f"with {counted(instance.n_features, 'feature')}" if has_points(instance) else "given by a Gram matrix"
+    least = "sum of squared distances to the centres" if has_points(instance) else "cost"
+    words = [f"{counted(instance.n_points, 'point')} {given} were to be put into "]
+    words += [f"{counted(instance.n_clusters, 'non-empty cluster')} at the least {least}"]
+    if getattr(instance, "standardize", False):
+        words += [", measured in standard deviations of the features"]
     if (instance.weights != 1).any():
         words += [", each point counted with its weight"]
-    kinds = [_count(len(instance.must_link), "must-link"), _count(len(instance.cannot_link), "cannot-link")]
+    kinds = [counted(len(instance.must_link), "must-link"), counted(len(instance.cannot_link), "cannot-link")]
     kinds = [kind for kind in kinds if not kind.startswith("0 ")]
     words += [f", keeping {' and '.join(kinds)}" if kinds else ", without constraints", "."]
     if result.size < instance.n_points:
-        words += [f" What must share a cluster was merged, which left {_count(result.size, 'super-point')}."]
+        words += [f" What must share a cluster was merged, which left {counted(result.size, 'super-point')}."]
     return "".join(words)
 
 
@@ -86,12 +88,12 @@ def _notes(result: SolveResult, comparison: PlainComparison | None) -> list[str]
         notes.append("The constraints cost nothing: the best plain k-means clustering found keeps them all.")
         return notes
     broken = " and ".join(
-        [_count(comparison.broken_must_links, "must-link"), _count(comparison.broken_cannot_links, "cannot-link")]
+        [counted(comparison.broken_must_links, "must-link"), counted(comparison.broken_cannot_links, "cannot-link")]
     )
     saved = percent_up(1 - comparison.cost / result.objective) if result.objective > 0 else "0 %"
     notes.append(
         "What the constraints changed: the best plain k-means clustering found costs "
-        f"{comparison.cost:.8g} ({saved} less), puts {_count(moved, 'point')} elsewhere and breaks {broken}."
+        f"{comparison.cost:.8g} ({saved} less), puts {counted(moved, 'point')} elsewhere and breaks {broken}."
     )
     return notes
 
@@ -102,32 +104,43 @@ def _pictures(result: SolveResult, comparison: PlainComparison | None) -> str:
             "<p class=missing>This report has no pictures, because matplotlib is not installed: "
             "<code>pip install 'certimeans[plot]'</code>, then solve again.</p>"
         )
-    clusters = (
-        draw_svg(lambda: draw_clusters(result, comparison), "the points by cluster, with their constraints"),
-        "" if result.labels is None else _about_clusters(comparison),
-    )
-    drawn = [clusters]
+    drawn = []
+    without_points = ""
+    if has_points(result.instance):
+        svg = draw_svg(lambda: draw_clusters(result, comparison), "the points by cluster, with their constraints")
+        drawn.append((svg, "" if result.labels is None else _about_clusters(comparison)))
+    else:
+        without_points = (
+            "<p class=missing>The problem was given as a Gram matrix, without points: there are no centres, and no "
+            "picture of the clusters.</p>"
+        )
     if result.labels is None:
         if result.lower_bound > 0:
             drawn.append((draw_svg(lambda: plot_bounds(result), "proven bound over time"), ""))
     else:
-        bounds = (
-            draw_svg(lambda: plot_bounds(result), "cost of the best clustering and proven bound over time")
-            + draw_svg(lambda: plot_gap(result), "proven gap over time"),
-            "The proof is complete when the bound meets the cost, within the gap asked for.",
-        )
-        sizes = (draw_svg(lambda: plot_sizes(result), "number of points of each cluster"), "")
-        centres = (
-            draw_svg(lambda: plot_centres(result), "heat map of the cluster centres"),
-            "Orange is above the mean of the feature, purple below.",
-        )
-        # Two columns of about the same height: the heat map grows with the number of features.
-        drawn += [sizes, bounds, centres] if result.instance.n_features <= 10 else [bounds, sizes, centres]
+        drawn += _pictures_of_answer(result)
     figures = (
         f"<figure class=card>{svg}{f'<figcaption>{escape(caption)}</figcaption>' if caption else ''}</figure>"
         for svg, caption in drawn
     )
-    return f"<div class=pictures>{''.join(figures)}</div>"
+    return f"{without_points}<div class=pictures>{''.join(figures)}</div>"
+
+
+def _pictures_of_answer(result: SolveResult) -> list[tuple[str, str]]:
+    """Draw sizes, bounds and centres, in an order that fills two columns to about the same height."""
+    sizes = (draw_svg(lambda: plot_sizes(result), "number of points of each cluster"), "")
+    bounds = draw_svg(lambda: plot_bounds(result), "cost of the best clustering and proven bound over time")
+    gap = draw_svg(lambda: plot_gap(result), "proven gap over time")
+    about_gap = "The proof is complete when the bound meets the cost, within the gap asked for."
+    if not has_points(result.instance):
+        return [(bounds, ""), (gap, about_gap), sizes]
+    centres = (
+        draw_svg(lambda: plot_centres(result), "heat map of the cluster centres"),
+        "Orange is above the mean of the feature, purple below.",
+    )
+    both = (bounds + gap, about_gap)
+    # The heat map grows with the number of features.
+    return [sizes, both, centres] if result.instance.n_features <= 10 else [both, sizes, centres]
 
 
 def _about_clusters(comparison: PlainComparison | None) -> str:
@@ -141,7 +154,8 @@ def _cluster_table(result: SolveResult) -> str:
     clustering, instance = result.clustering, result.instance
     if clustering is None:
         return ""
-    features = telling_features(result, _MOST_COLUMNS)
+    centres = clustering.centres if has_points(instance) else None
+    features = [] if centres is None else telling_features(result, _MOST_COLUMNS).tolist()
     weighted = bool((instance.weights != 1).any())
     weights = np.bincount(clustering.labels, instance.weights)
     names = ["cluster", "points", *(["weight"] if weighted else []), *(feature_name(instance, f) for f in features)]
@@ -149,17 +163,17 @@ def _cluster_table(result: SolveResult) -> str:
     rows = []
     for cluster in range(min(clustering.n_clusters, _MOST_ROWS)):
         cells = [f"{clustering.sizes[cluster]:,}", *([f"{weights[cluster]:.6g}"] if weighted else [])]
-        cells += [f"{value:.6g}" for value in clustering.centres[cluster, features]]
+        cells += [] if centres is None else [f"{value:.6g}" for value in centres[cluster, features]]
         swatch = f'<i style="background:{cluster_look(cluster).colour}"></i>'
         rows.append(f"<tr><th scope=row>{swatch}{cluster}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     left_out = []
-    if len(features) < instance.n_features:
+    if features and len(features) < instance.n_features:
         left_out.append(f"the {len(features)} of {instance.n_features} features that differ most between the clusters")
     if clustering.n_clusters > _MOST_ROWS:
         left_out.append(f"the first {_MOST_ROWS} of {clustering.n_clusters} clusters")
     note = f"<p class=note>Shown: {'; '.join(left_out)}.</p>" if left_out else ""
     return (
-        f"<section><h2>Clusters and their centres</h2>{note}<div class='card scroll'>"
+        f"<section><h2>Clusters{' and their centres' if features else ''}</h2>{note}<div class='card scroll'>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
     )
 
@@ -191,7 +205,3 @@ def _reproduce(result: SolveResult, command: str | None) -> str:
 def _text(sentence: str) -> str:
     """Escape a sentence and keep numbers and their units on one line."""
     return escape(sentence).replace(" %", "&nbsp;%")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

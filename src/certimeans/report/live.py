@@ -43,7 +43,7 @@ class LiveProgress:
         self._began = clock()
         self._latest: Progress | None = None
         self._gaps: list[tuple[float, float]] = []
-        # Worker processes and warnings write to the standard streams as ever.
+        # Worker processes and warnings write to the standard streams as usual.
         self._live = Live(
             get_renderable=self._render,
             console=self._console,
@@ -124,7 +124,7 @@ def flow(fields: Sequence[tuple[str, str, str]], width: int) -> list[Text]:
 
 
 def sparkline(gaps: Sequence[tuple[float, float]], elapsed: float, n_cells: int, blocks: str = _BLOCKS) -> str:
-    """Draw the gap over time, one block a cell, on a logarithmic scale; full height while there is no clustering.
+    """Draw the gap over time, one block per cell, on a logarithmic scale; full height while there is no clustering.
 
     Parameters
     ----------

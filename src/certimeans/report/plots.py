@@ -1,7 +1,4 @@
-"""Pictures of a result: each function draws on given or new matplotlib axes and returns them.
-
-They use figures of their own and never pyplot: show ``ax.figure`` in a notebook, or ``ax.figure.savefig(...)``.
-"""
+"""Pictures of a result: each function draws on given or new matplotlib axes and returns them; see :mod:`.figures`."""
 
 from certimeans.report.cluster_plots import plot_centres, plot_clusters, plot_sizes
 from certimeans.report.search_plots import plot_bounds, plot_gap, plot_tree

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
@@ -75,3 +76,20 @@ class ProgressLog:
         if not self._quiet:
             self._stream.write(line + "\n")
             self._stream.flush()
+
+
+def with_log(
+    callback: Callable[[Progress], None] | None, instance: Instance, verbose: int
+) -> Callable[[Progress], None] | None:
+    """Begin the log of ``verbose=1`` on standard error; return a callback that continues it and calls ``callback``."""
+    if not verbose:
+        return callback
+    log = ProgressLog(sys.stderr, quiet=False)
+    log.start(instance)
+
+    def both(progress: Progress) -> None:
+        log.progress(progress)
+        if callback is not None:
+            callback(progress)
+
+    return both

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from certimeans._typing import FloatArray, IntArray
+from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
 
 
@@ -18,7 +19,7 @@ class Projection:
     Attributes
     ----------
     points
-        Two coordinates a point.
+        Two coordinates per point.
     names
         What the two axes show.
     is_metric
@@ -36,8 +37,21 @@ class Projection:
         return np.column_stack([s / totals for s in sums])
 
 
+def has_points(instance: Instance) -> bool:
+    """Whether the problem has coordinates to draw; one that was given as a Gram matrix has none."""
+    return getattr(instance, "geometry", "points") == "points"
+
+
 def project(instance: Instance) -> Projection:
-    """Project on the two main axes; two features are shown as they are, a single one against its rank."""
+    """Project on the two main axes; two features are shown as they are, a single one against its rank.
+
+    Raises
+    ------
+    InputError
+        If the problem has no points.
+    """
+    if not has_points(instance):
+        raise InputError("this picture needs points; this problem was given as a Gram matrix")
     if instance.n_features == 1:
         values = instance.points[:, 0]
         rank = np.empty(len(values))
@@ -56,9 +70,32 @@ def feature_name(instance: Instance, feature: int) -> str:
     return f"feature {feature}" if names is None else names[feature]
 
 
+def centred_points(instance: Instance) -> tuple[FloatArray, int]:
+    """Return the points around their weighted mean, divided by 2**exponent, and the exponent: squares stay in range.
+
+    If the problem is about standardised features, so are these.
+    """
+    points, weights = instance.points, instance.weights
+    exponent = _exponent(points)
+    moved = np.ldexp(points, -exponent)
+    moved = moved - (0.5 * moved.min(axis=0) + 0.5 * moved.max(axis=0))  # far from the origin, digits survive this
+    spread = _exponent(moved)
+    moved = np.ldexp(moved, -spread)
+    shares = weights / weights.max()
+    moved = moved - shares @ moved / shares.sum()
+    if getattr(instance, "standardize", False):
+        deviations = moved.std(axis=0)
+        return moved / np.where(deviations > 0, deviations, 1.0), 0
+    return moved, exponent + spread
+
+
+def _exponent(values: FloatArray) -> int:
+    return int(np.frexp(np.abs(values).max(initial=0.0))[1])
+
+
 def _main_axes(instance: Instance) -> tuple[FloatArray, FloatArray]:
     """Return coordinates on the two main axes, in the user's units, and each axis's share of the scatter."""
-    points, exponent = instance.scaled
+    points, exponent = centred_points(instance)
     rows = points * np.sqrt(instance.weights)[:, None]
     if len(rows) == 1:
         return np.zeros((1, 2)), np.zeros(2)

@@ -29,7 +29,7 @@ def plot_bounds(result: SolveResult, ax: Axes | None = None) -> Axes:
     """Draw the cost of the best clustering and the proven bound over time, around the place where they meet."""
     ax = make_axes(ax, 5.2, 3.2)
     seconds, costs, bounds = _history(result)
-    has_cost, has_bound = np.isfinite(costs), np.isfinite(bounds) & ((bounds > 0) | (costs == 0))
+    has_cost, has_bound = np.isfinite(costs), np.isfinite(bounds) & ((bounds > 0) | (costs <= 0))
     for shown, values, name, colour, marker in (
         (has_cost, costs, "best clustering found", INCUMBENT, "v"),
         (has_bound, bounds, "proven lower bound", BOUND, "^"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+from certimeans.report.projection import has_points
 from certimeans.result import SolveResult, SolveStatus
+from certimeans.search.limits import Limits
 
 _SMALLEST_SHOWN = Decimal("0.000001")
 _STOPPED_BY = {
@@ -15,7 +17,6 @@ _STOPPED_BY = {
 }
 _HEADLINES = {
     SolveStatus.OPTIMAL: "proven optimal",
-    SolveStatus.INFEASIBLE: "infeasible",
     SolveStatus.TIME_LIMIT: "stopped at the time limit",
     SolveStatus.NODE_LIMIT: "stopped at the node limit",
     SolveStatus.INTERRUPTED: "interrupted",
@@ -30,12 +31,11 @@ def headline(result: SolveResult) -> str:
 
 def guarantee(result: SolveResult) -> str:
     """Say in one sentence what is proven."""
-    if result.status is SolveStatus.INFEASIBLE:
-        return "It is proven that no clustering satisfies the constraints."
     kind = _kind_of_clustering(result)
     bound, cost = rounded_down(result.lower_bound), rounded_up(result.objective)
     stopped = f"The search was ended by {_STOPPED_BY.get(result.status, 'a limit')}"
-    nothing = not (math.isfinite(result.lower_bound) and result.lower_bound > 0)
+    # A bound of 0 says nothing about sums of squares; costs of a Gram matrix may be negative.
+    nothing = not math.isfinite(result.lower_bound) or (result.lower_bound <= 0 and has_points(result.instance))
     if result.labels is None:
         end = "nothing is proven yet" if nothing else f"it is proven that every such clustering costs at least {bound}"
         return f"{stopped} before a {kind} was found; {end}, and one may still exist."
@@ -49,11 +49,29 @@ def guarantee(result: SolveResult) -> str:
     return f"{stopped} before optimality was proven: the best clustering found costs {cost}, {proof}"
 
 
+def shortfall(result: SolveResult, limits: Limits) -> str:
+    """Say which limit ended a search before the gap asked for was proven, and what is proven nevertheless."""
+    ends = {
+        SolveStatus.TIME_LIMIT: f"time_limit={limits.seconds}",
+        SolveStatus.NODE_LIMIT: f"max_nodes={limits.nodes}",
+    }
+    return (
+        f"the search was ended by {ends.get(result.status, result.message or 'an interruption')} with a proven gap of "
+        f"{percent_up(result.gap)}, where gap={limits.gap} was asked for; the labels are the best found and keep every "
+        "constraint"
+    )
+
+
 def _kind_of_clustering(result: SolveResult) -> str:
     instance = result.instance
     if len(instance.must_link) + len(instance.cannot_link) == 0:
-        return f"clustering into {instance.n_clusters} cluster{'s' if instance.n_clusters > 1 else ''}"
+        return f"clustering into {counted(instance.n_clusters, 'cluster')}"
     return "clustering that keeps every constraint"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun, in the plural if need be."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def rounded_down(value: float, digits: int = 8) -> str:

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 
-from certimeans.errors import InputError
+from certimeans import InputError, solve
+from certimeans.presolve.weightless import leave_out_weightless
+from certimeans.problem.clustering import Clustering
 from certimeans.problem.constraints import Constraints
 from certimeans.problem.expand import expand
-from certimeans.problem.weightless import as_weights_or_zero, drop_weightless
+from certimeans.problem.validation import as_weights
 
 POINTS = np.array([[0.0], [1.0], [5.0], [6.0], [20.0]])
 WEIGHTS = np.array([1.0, 2.0, 0.0, 1.0, 1.0])
@@ -13,7 +15,8 @@ WEIGHTS = np.array([1.0, 2.0, 0.0, 1.0, 1.0])
 def test_constraints_follow_the_points_that_remain() -> None:
     """Without point 2, points 3 and 4 become 2 and 3 in pairs and partial labels alike."""
     constraints = Constraints.create([(0, 1)], [(3, 4)], partial_labels=[None, "a", None, "b", "b"])
-    kept, renumbered = drop_weightless(POINTS, WEIGHTS, constraints)
+    reduction = leave_out_weightless(POINTS, 3, constraints, WEIGHTS)
+    kept, renumbered = reduction.kept, reduction.instance.constraints
     assert kept.tolist() == [0, 1, 3, 4]
     assert renumbered.must_link.tolist() == [[0, 1]]
     assert renumbered.cannot_link.tolist() == [[2, 3]]
@@ -35,7 +38,7 @@ def test_constraints_follow_the_points_that_remain() -> None:
 def test_a_constraint_on_a_point_of_weight_zero_is_refused(stated: dict[str, object], reason: str) -> None:
     """Whatever its kind, the message names the point, the pair and where the pair came from."""
     with pytest.raises(InputError, match=rf"sample_weight\[2\] is 0.*{reason}"):
-        drop_weightless(POINTS, WEIGHTS, Constraints.create(**stated))  # type: ignore[arg-type]
+        leave_out_weightless(POINTS, 3, Constraints.create(**stated), WEIGHTS)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -46,10 +49,27 @@ def test_a_constraint_on_a_point_of_weight_zero_is_refused(stated: dict[str, obj
         ([0.0, 0.0], "zero for every point"),
         ([1.0], r"shape \(1,\)"),
         ([[1.0], [1.0]], r"shape \(2, 1\)"),
-        (["a", "b"], "must hold numbers"),
+        (["a", "b"], "must be numbers"),
     ],
 )
 def test_bad_weights_are_named(weights: list[object], message: str) -> None:
     """Negative, missing, all zero, too few, a table, text."""
     with pytest.raises(InputError, match=message):
-        as_weights_or_zero(weights, 2)  # type: ignore[arg-type]
+        as_weights(weights, 2, name="sample_weight", zero_allowed=True)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("geometry", ["points", "gram"])
+def test_who_was_left_out_goes_to_the_nearest_centre(geometry: str) -> None:
+    """Point 2, at 5, lies nearest to point 3, at 6; centres of a Gram matrix are only implied."""
+    table = POINTS if geometry == "points" else POINTS @ POINTS.T
+    reduction = leave_out_weightless(table, 3, Constraints(), WEIGHTS, geometry=geometry)  # type: ignore[arg-type]
+    clustering = Clustering.from_labels(reduction.instance, [0, 0, 1, 2])
+    assert reduction.restore_labels(clustering).tolist() == [0, 0, 1, 1, 2]
+
+
+def test_solve_labels_all_points_and_proves_about_those_that_count() -> None:
+    """Weights of zero mean the same to ``solve`` as to the estimator."""
+    result = solve(POINTS, 2, sample_weight=WEIGHTS)
+    assert result.labels is not None
+    assert result.labels.tolist() == [0, 0, 0, 0, 1]
+    assert result.instance.n_points == 4

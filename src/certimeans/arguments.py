@@ -1,0 +1,33 @@
+"""What callers may pass, and what the solver makes of it: shared by ``solve``, the estimator and the command line."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from certimeans.errors import InputError
+
+
+def as_n_jobs(n_jobs: object) -> int:
+    """Return a number of processes: ``None`` for 1 or what a ``joblib.parallel_config`` says, -1 for all cores."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise InputError(f"n_jobs must be None or an integer other than 0 (-1 for all cores); got {n_jobs!r}")
+    return int(effective_n_jobs(n_jobs))
+
+
+def as_seed(random_state: object) -> int:
+    """Return an integer as it is; draw a seed from a NumPy generator, or for ``None`` from NumPy's global one."""
+    most = np.iinfo(np.int32).max
+    if random_state is None:
+        return int(np.random.randint(most))  # noqa: NPY002  # scikit-learn's convention: np.random.seed makes it repeat
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(most))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(most))
+    if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
+        raise InputError(
+            f"random_state must be a non-negative integer, a NumPy generator or None; got {random_state!r}"
+        )
+    return int(random_state)
