@@ -24,6 +24,7 @@ class ExitCode(IntEnum):
     INFEASIBLE = 3
     NO_SOLUTION = 4
     INTERNAL_ERROR = 5
+    BROKEN = 6  # a certificate that can be read, but is not well-formed
     INTERRUPTED = 130
 
 
