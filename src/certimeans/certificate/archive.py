@@ -78,16 +78,22 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        file = open_regular(path)
+        self._file = open_regular(path)
         try:
-            self._archive = zipfile.ZipFile(file)
-            entries = self._archive.infolist()
+            self._archive = zipfile.ZipFile(self._file)
         except (*_UNREADABLE, NotImplementedError) as error:
-            file.close()
+            self._file.close()
             raise InputError(f"{path}: cannot be read as a zip archive ({error})") from None
-        self._entries = {entry.filename: entry for entry in entries}
-        if len(self._entries) < len(entries):
-            raise MalformedCertificateError(f"{path.name}: an array is there twice")
+        self._entries = {entry.filename: entry for entry in self._archive.infolist()}
+
+    def close(self) -> None:
+        """Close the file."""
+        self._archive.close()
+        self._file.close()
+
+    def has_doubles(self) -> bool:
+        """Whether a name is there twice."""
+        return len(self._entries) < len(self._archive.infolist())
 
     def names(self) -> set[str]:
         """Return the names of all arrays."""

@@ -40,7 +40,7 @@ def relaxation_in_balls(data: Geometry, proof: Multipliers, forbidden: BoolArray
     """Return a number that no clustering of the state costs less than; minus infinity if there is none in sight."""
     import flint  # noqa: PLC0415
 
-    with flint.ctx.workprec(_PRECISION):
+    with flint.ctx.workprec(_PRECISION), np.errstate(all="ignore"):
         points = data.super_points(proof.groups, proof.size)
         matrix, constant = _between(data, points, proof.unit)
         matrix = -matrix
@@ -61,7 +61,7 @@ def covariance_in_balls(data: Geometry, points: SuperPoints, k: int) -> float:
         nothing = Multipliers.none(points.groups, points.size, unit)
         return relaxation_in_balls(data, nothing, np.zeros((0, 0), dtype=np.bool_), k)
     rank = min(k - 1, data.points.shape[1])
-    with flint.ctx.workprec(_PRECISION):
+    with flint.ctx.workprec(_PRECISION), np.errstate(all="ignore"):
         rows = _embedding(data, points, unit)
         matrix = -(rows.transpose() * rows)
         share = _lower(_lowest_eigenvalues(matrix, rank)) if rank else Fraction(0)

@@ -76,10 +76,22 @@ def verify(
     """
     began = time.perf_counter()
     _check_arguments(gap, arithmetic, n_jobs)
-    folder = Path(folder)
-    certificate = Certificate(folder)
-    if instance is not None:
-        _compare(certificate, instance)
+    with Certificate(Path(folder)) as certificate:
+        if instance is not None:
+            _compare(certificate, instance)
+        verification, exact_gap = _verify(certificate, arithmetic, n_jobs, began)
+        if (Path(folder) / "result.json").exists():
+            _compare_result(read_json(Path(folder) / "result.json"), certificate, exact_gap)
+    if gap is not None and (exact_gap is None or exact_gap > Fraction(gap)):
+        got = "none is" if exact_gap is None else f"only {shown(verification.gap, up=True)} is"
+        raise CertificateError(f"a gap of {gap!r} is not proven: {got}")
+    return verification
+
+
+def _verify(
+    certificate: Certificate, arithmetic: Arithmetic, n_jobs: int, began: float
+) -> tuple[Verification, Fraction | None]:
+    """Prove what the certificate claims; return that, and the gap without rounding."""
     data: Geometry
     if certificate.is_gram:
         data = GramData(certificate.values, certificate.weights)
@@ -111,12 +123,7 @@ def verify(
         arithmetic=arithmetic,
         seconds=time.perf_counter() - began,
     )
-    if (folder / "result.json").exists():
-        _compare_result(read_json(folder / "result.json"), certificate, exact_gap)
-    if gap is not None and (exact_gap is None or exact_gap > Fraction(gap)):
-        got = "none is" if exact_gap is None else f"only {shown(verification.gap, up=True)} is"
-        raise CertificateError(f"a gap of {gap!r} is not proven: {got}")
-    return verification
+    return verification, exact_gap
 
 
 def _check_arguments(gap: float | None, arithmetic: Arithmetic, n_jobs: int) -> None:

@@ -92,21 +92,19 @@ class Certificate:
         self.lower_bound = number(content, "lower_bound", "certificate.json")
         self.proof = _entries(content.get("proof"))
         self._archive = Archive(folder / "certificate.npz")
-        self._check_archive(has_clustering=has_clustering)
-        load = self._archive.load
-        self.values: FloatArray = load(self.geometry, "<f8", (self.n, self.n if self.is_gram else self.d))
-        if self.is_gram:
-            require(bool((self.values == self.values.T).all()), "gram must be symmetric")
-        self.weights: FloatArray = load("weights", "<f8", (self.n,))
-        require(bool((self.weights > 0).all()), "weights must be positive")
-        self.must_link = self._pairs("must_link")
-        self.cannot_link = self._pairs("cannot_link")
-        self.labels: IntArray | None = None
-        if has_clustering:
-            self.labels = load("labels", "<i8", (self.n,))
-            _in_range("labels", self.labels, self.k)
-        if content.get("fingerprint") != self.fingerprint:
-            raise MalformedCertificateError(f"certificate.json: the fingerprint should be {self.fingerprint}")
+        try:
+            self._load_instance(has_clustering=has_clustering)
+            if content.get("fingerprint") != self.fingerprint:
+                raise MalformedCertificateError(f"certificate.json: the fingerprint should be {self.fingerprint}")
+        except BaseException:
+            self._archive.close()
+            raise
+
+    def __enter__(self) -> Certificate:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -157,11 +155,27 @@ class Certificate:
         require(min(units) > 0, f"{step.where}: unit and weight_unit must be positive")
         return Multipliers(groups, size, units[0], units[1], start, members, coefficients, multipliers, slack)
 
+    def _load_instance(self, *, has_clustering: bool) -> None:
+        self._check_archive(has_clustering=has_clustering)
+        load = self._archive.load
+        self.values: FloatArray = load(str(self.geometry), "<f8", (self.n, self.n if self.is_gram else self.d))
+        if self.is_gram:
+            require(bool((self.values == self.values.T).all()), "gram must be symmetric")
+        self.weights: FloatArray = load("weights", "<f8", (self.n,))
+        require(bool((self.weights > 0).all()), "weights must be positive")
+        self.must_link = self._pairs("must_link")
+        self.cannot_link = self._pairs("cannot_link")
+        self.labels: IntArray | None = None
+        if has_clustering:
+            self.labels = load("labels", "<i8", (self.n,))
+            _in_range("labels", self.labels, self.k)
+
     def _check_archive(self, *, has_clustering: bool) -> None:
         """Require that the archive has nothing but what the proof names, and that it cannot be larger than that."""
         names = {str(self.geometry), "weights", "must_link", "cannot_link"} | ({"labels"} if has_clustering else set())
         steps = [step for entry in self.proof for step in entry]
         names |= {f"e{step.entry}s{step.number}_{name}" for step in steps for name in ARRAYS[step.kind]}
+        require(not self._archive.has_doubles(), "certificate.npz: an array is there twice")
         extra = sorted(self._archive.names() - names)
         require(not extra, f"certificate.npz: nothing uses the array {extra[0] if extra else ''}")
         n, cuts = self.n, 21 * 10_000 * (self.n + 100)
