@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from certimeans import solve
-from certimeans.certificate.check import verify_directory
+from certimeans.certificate.check import verify
 from certimeans.problem.io.files import PointsFile, read_constraints, read_points
 from certimeans.problem.scaling import standardized
 
@@ -36,7 +36,7 @@ def main(folder: Path) -> None:
     )
     print(result.summary())
     result.save(folder)
-    print(verify_directory(folder, result.instance).sentence())
+    print(verify(folder, instance=result.instance).sentence())
 
     if result.labels is not None:  # a search that is stopped early may have none
         for cluster in range(3):

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from certimeans.certificate.check import verify_directory
+from certimeans.certificate.check import verify
 from certimeans.errors import CertificateError, InputError
 from tests.oracles.certificates import optimality_certificate
 from tests.oracles.instances import SmallInstance

@@ -60,7 +60,7 @@ from certimeans.certificate.read import Multipliers
 
 _LARGEST = 1e100  # squares of larger numbers, and sums of them, could overflow
 _SMALLEST_ROOT = 2.0**-1000  # of u and rho: below, roundings would not be relative
-_BLOCK = 4096
+_BLOCK = 512
 _SHIFTS = (1.0, 30.0, 1e3, 1e6)
 
 

@@ -147,7 +147,7 @@ def _compare(certificate: Certificate, instance: StatedProblem) -> None:
         raise CertificateError(f"the certificate is about {kinds[certificate.is_gram]}, not {kinds[gram is not None]}")
     standardize = getattr(instance, "standardize", certificate.standardize)
     if certificate.standardize != standardize:
-        kinds = ("the features as they are", "features scaled to variance 1")
+        kinds = ("the features as they are", "features scaled to variance 1 (--standardize)")
         raise CertificateError(
             f"the certificate is about {kinds[certificate.standardize]}, but this is to be about {kinds[standardize]}"
         )

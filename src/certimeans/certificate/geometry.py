@@ -144,8 +144,10 @@ class PointData(_Weighted):
         self.denominators = np.ones(d, dtype=object)
         self.scale = self._unit * (n * n if standardize else power(2 * lowest))
         if standardize:
-            totals = np.array([group_sums(column, one, everything, 1)[0][0] for column in points.T], dtype=object)
-            squares = np.array([sum_of_squares(column, one)[0] for column in points.T], dtype=object)
+            totals, squares = self.sums, self._squares
+            if (weights != 1).any():
+                totals = np.array([group_sums(column, one, everything, 1)[0][0] for column in points.T], dtype=object)
+                squares = np.array([sum_of_squares(column, one)[0] for column in points.T], dtype=object)
             self.denominators = n * squares - totals * totals  # n^2 v_j
         self.scatter = self._summed(self._total * self._squares - self.sums * self.sums) / self._total
         self.is_zero = self.scatter == 0
