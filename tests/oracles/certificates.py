@@ -222,7 +222,7 @@ def optimality_certificate(task: Task | SmallInstance, seed: int = 0) -> Draft:
     if best is not None:
         sizes = [abs(task.inner_products()[i][i]) * w for i, w in enumerate(task.weights)]
         size = max(abs(t0), 0.0 if task.gram is None else float(sum(sizes)))
-        claim = draft.content["objective"] - 1e-12 * abs(draft.content["objective"]) - 1e-12 * size
+        claim = draft.content["objective"] - 1e-12 * abs(draft.content["objective"]) - 1e-12 * size - 1e-322
         draft.content["lower_bound"] = claim if task.gram is not None else max(0.0, claim)
     draft.add(0, "covariance")
     groups = [frozenset([i]) for i in range(len(small.points))]
