@@ -1,4 +1,4 @@
-"""The bounds that steps prove: never above an optimum, whatever the multipliers and magnitudes, and as the formulas say."""
+"""The bounds that steps prove: never above an optimum, whatever the multipliers, and as the formulas say."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -158,11 +158,12 @@ def test_bounds_are_those_of_the_formula(geometry: str, arithmetic: Arithmetic, 
 
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
 @pytest.mark.parametrize("d", [2, 9])
-def test_the_covariance_bound_is_a_relaxation_without_multipliers(d: int, arithmetic: Arithmetic, tmp_path: Path) -> None:
-    """With more groups than features and with fewer; must-links count, so it is that of the groups."""
+def test_the_covariance_bound_has_no_multipliers(d: int, arithmetic: Arithmetic, tmp_path: Path) -> None:
+    """It is the relaxation without any, with more groups than features and with fewer; must-links count, so it is that of the groups."""
     random = np.random.default_rng(d)
     small = SmallInstance(random.normal(size=(8, d)).tolist(), 3, [(0, 1), (1, 2)], [], random.random(8).tolist())
-    for task in (Task(small), Task(small, standardize=True), Task(small, gram=np.cov(random.normal(size=(8, 8))).tolist())):
+    gram = np.cov(random.normal(size=(8, 8))).tolist()
+    for task in (Task(small), Task(small, standardize=True), Task(small, gram=gram)):
         bound = proven(covariance(task), tmp_path, arithmetic)
         assert bound == pytest.approx(bound_by_definition(task, [0, 0, 0, 1, 2, 3, 4, 5]), rel=1e-10)
         assert bound > 0

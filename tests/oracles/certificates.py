@@ -56,6 +56,7 @@ class Task(NamedTuple):
 
     @property
     def weights(self) -> list[Fraction]:
+        """The weights, exactly."""
         n = len(self.small.points)
         return [Fraction(w) for w in (self.small.weights or [1.0] * n)]
 
@@ -65,8 +66,10 @@ class Task(NamedTuple):
             return [[Fraction(entry) for entry in row] for row in self.gram]
         columns = [[Fraction(x) for x in column] for column in zip(*self.small.points, strict=True)]
         n = len(self.small.points)
-        variances = [sum((x * x for x in column)) / n - (sum(column) / n) ** 2 for column in columns]
-        factors = [(1 / v if v else Fraction(0)) if self.standardize else Fraction(1) for v in variances]
+        variances: list[Any] = [sum(x * x for x in column) / n - (sum(column) / n) ** 2 for column in columns]
+        factors: list[Fraction] = [
+            (1 / v if v else Fraction(0)) if self.standardize else Fraction(1) for v in variances
+        ]
         return [
             [sum((f * c[i] * c[j] for f, c in zip(factors, columns, strict=True)), Fraction(0)) for j in range(n)]
             for i in range(n)

@@ -84,7 +84,7 @@ def _prefixes(content: Content, kind: str) -> list[str]:
 def _without(content: Content, arrays: Arrays, kinds: set[str]) -> None:
     """Drop all steps of some kinds, and renumber the arrays of the others."""
     for e, steps in enumerate(content["proof"]):
-        kept = []
+        kept: list[Any] = []
         for s, step in enumerate(steps):
             names = [name for name in arrays if name.startswith(f"e{e}s{s}_")]
             values = {name.partition("_")[2]: arrays.pop(name) for name in names}
@@ -389,7 +389,7 @@ def drop_the_labels(content: Content, arrays: Arrays) -> None:
 
 
 def change_a_point(content: Content, arrays: Arrays) -> None:
-    points = arrays.get("points", arrays.get("gram"))
+    points = arrays[content["geometry"]]
     points[0, 0] += 1 + np.ptp(points)
 
 
@@ -447,7 +447,7 @@ def _pair_reversed(content: Content, arrays: Arrays) -> None:
 
 
 def _point_not_finite(content: Content, arrays: Arrays) -> None:
-    arrays.get("points", arrays.get("gram"))[0, 0] = np.nan
+    arrays[content["geometry"]][0, 0] = np.nan
 
 
 def _gram_asymmetric(content: Content, arrays: Arrays) -> None:
@@ -854,7 +854,7 @@ def pairs_that_expand_to_much_more(folder: Path) -> None:
 
 @_file_tampering
 def size_in_the_directory_is_a_lie(folder: Path) -> None:
-    """The directory says 4 GB, or that little; the data are as they were."""
+    """Let the directory of the archive say that 4 GB are there."""
     path = folder / "certificate.npz"
     content = bytearray(path.read_bytes())
     central = content.rindex(b"weights.npy") - 46

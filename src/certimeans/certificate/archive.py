@@ -61,10 +61,10 @@ def read_json(path: Path) -> dict[str, Any]:
         return found
 
     with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > _LARGEST_JSON:
+            raise InputError(f"{path}: the file is too large")
         try:
-            text = file.read(_LARGEST_JSON + 1)
-            if len(text) > _LARGEST_JSON:
-                raise ValueError("the file is too large")
+            text = file.read(_LARGEST_JSON)
             content = json.loads(text.decode("utf-8"), parse_constant=refuse, object_pairs_hook=unique)
         except (OSError, ValueError, RecursionError, MemoryError) as error:
             raise InputError(f"{path}: cannot be read as JSON ({error})") from None
@@ -144,7 +144,7 @@ def _parse(content: bytes) -> tuple[tuple[int, ...], bool, str, bytes]:
     if not (isinstance(shape, tuple) and all(type(side) is int and side >= 0 for side in shape)):
         raise ValueError("its shape is not one")
     if not (isinstance(order, bool) and isinstance(kind, str)):
-        raise ValueError("its header is damaged")
+        raise TypeError("its header is damaged")
     return shape, order, kind, content[stream.tell() :]
 
 

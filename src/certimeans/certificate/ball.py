@@ -4,8 +4,8 @@ Nothing here needs an error analysis: G, u and all that follows are computed fro
 library keeps them large enough. Only guesses come from floating point, taken as the exact numbers that they are: t, f_i
 and q_i as in ``bound.py``, and a matrix X. With G' = G - u h' - h u' we have <G', R> = <G, R>, since R u = 0 for the
 exact u, which the balls hold. M = G' - t I + sum f_i q_i q_i' + d I is positive definite if |X M X' - I|_F < 1: then
-X M X' is positive definite, hence X regular, hence M positive definite. X is the inverse of M's Cholesky factor, more or
-less. A Gram matrix is not centred: as geometry.py says, a bound needs no centre.
+X M X' is positive definite, hence X regular, hence M positive definite. X is the inverse of M's Cholesky factor, more
+or less. A Gram matrix is not centred: as geometry.py says, a bound needs no centre.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from certimeans.certificate.archive import read_json, require
 from certimeans.certificate.ball import require_flint
 from certimeans.certificate.exact import rounded_up
 from certimeans.certificate.geometry import Geometry, GramData, PointData
-from certimeans.certificate.read import Certificate
+from certimeans.certificate.read import Certificate, number
 from certimeans.certificate.state import State
 from certimeans.certificate.steps import RELAXATION, VERIFIERS, Arithmetic, Bound, Branch, Context, start_worker
 from certimeans.certificate.verification import Verification, shown
@@ -44,7 +44,7 @@ class StatedProblem(Protocol):
 def verify(
     folder: str | Path,
     gap: float | None = None,
-    instance: Any = None,  # noqa: ANN401
+    instance: Any = None,
     arithmetic: Arithmetic = "float",
     n_jobs: int = 1,
 ) -> Verification:
@@ -211,20 +211,20 @@ def _check_proof(certificate: Certificate, data: Geometry, arithmetic: Arithmeti
         context = Context(certificate, data, arithmetic, pool)
         todo = [(0, State(certificate.n, certificate.must_link, certificate.cannot_link))]
         while todo:
-            number, state = todo.pop()
-            for step in entries[number]:
+            here, state = todo.pop()
+            for step in entries[here]:
                 found = VERIFIERS[step.kind](context, state, step)
                 if isinstance(found, Branch):
-                    require(step is entries[number][-1], f"{step.where}: a branch must be the last step of its entry")
+                    require(step is entries[here][-1], f"{step.where}: a branch must be the last step of its entry")
                     for entry, decide in ((found.together, State.unite), (found.apart, State.separate)):
                         require(entry not in reached, f"{step.where}: entry {entry} belongs to a branch already")
                         reached.add(entry)
                         child = state.copy()
                         decide(child, *found.pair)
                         todo.append((entry, child))
-                    branches[number] = found
+                    branches[here] = found
                 elif found is not None:
-                    proven[number].append(found)
+                    proven[here].append(found)
                     if isinstance(found, Future):
                         waiting.append(found)
                 if len(waiting) > 4 * n_jobs:
@@ -238,14 +238,14 @@ def _check_proof(certificate: Certificate, data: Geometry, arithmetic: Arithmeti
 def _fold(proven: list[list[float]], branches: list[Branch | None], floor: float) -> _Outcome:
     """Put the bounds of steps together: the largest of an entry's steps, the smaller of a branch's entries."""
     best = [max(floor, *found, -math.inf) for found in proven]
-    for number in reversed(range(len(best))):
-        branch = branches[number]
+    for here in reversed(range(len(best))):
+        branch = branches[here]
         if branch is not None:
-            best[number] = max(best[number], min(best[branch.together], best[branch.apart]))
+            best[here] = max(best[here], min(best[branch.together], best[branch.apart]))
     weakest = 0
     while (branch := branches[weakest]) is not None:
         weakest = min(branch.together, branch.apart, key=best.__getitem__)
-    leaves = [number for number, branch in enumerate(branches) if branch is None]
+    leaves = [entry for entry, branch in enumerate(branches) if branch is None]
     return _Outcome(best[0], weakest, len(leaves), sum(math.inf in proven[leaf] for leaf in leaves))
 
 
@@ -276,10 +276,9 @@ def _compare_result(result: dict[str, Any], certificate: Certificate, gap: Fract
     for key, ours in same.items():
         if key in result and result[key] != ours:
             raise CertificateError(f"result.json: {key} differs from that of the certificate")
-    claimed, target = result.get("gap"), result.get("target_gap")
-    for name, value in (("gap", claimed), ("target_gap", target)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not value < math.inf):
-            raise CertificateError(f"result.json: {name} is not a number")
+    claimed, target = (
+        None if result.get(key) is None else number(result, key, "result.json") for key in ("gap", "target_gap")
+    )
     if claimed is not None and (gap is None or Fraction(claimed) < gap * (1 - Fraction(1, 2**50))):
         raise CertificateError(f"result.json: the gap {claimed!r} is smaller than what is proven")
     if result.get("status") == "optimal" and (gap is None or (target is not None and Fraction(target) < gap)):

@@ -33,7 +33,15 @@ from scipy.sparse import csr_array
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.certificate.exact import (
-    Integers, as_integers, group_sums, lowest_bit, power, quadratic_form, root, sum_of_quotients, sum_of_squares,
+    Integers,
+    as_integers,
+    group_sums,
+    lowest_bit,
+    power,
+    quadratic_form,
+    root,
+    sum_of_quotients,
+    sum_of_squares,
 )  # fmt: skip
 
 EPS = 2.0**-53
@@ -108,6 +116,7 @@ class _Weighted:
         self.total_weight = self._total * self._unit
 
     def super_points(self, groups: IntArray, size: int) -> SuperPoints:
+        """Return the weights of the groups 0..size-1, all of which have points."""
         weights, _ = group_sums(np.ones(len(groups)), self.weights, groups, size)
         shares = (weights / self._total).astype(np.float64)
         direction = np.sqrt(shares)
@@ -154,12 +163,14 @@ class PointData(_Weighted):
         self.typical_cost = power(self.scatter.numerator.bit_length() - self.scatter.denominator.bit_length())
 
     def cost(self, labels: IntArray, k: int) -> Fraction:
+        """Return the exact cost of a clustering whose clusters 0..k-1 all have points."""
         weights, sums = self.group_totals(labels, k)
         numerators, denominator = sum_of_quotients(sums * sums * self.numerators, self.denominators)
         saved = sum((Fraction(a, w) for a, w in zip(numerators.tolist(), weights.tolist(), strict=True)), Fraction(0))
         return self._summed(self._squares) - self.scale * saved / denominator
 
     def allowance(self) -> Fraction:
+        """Return 0."""
         return Fraction(0)
 
     def group_totals(self, groups: IntArray, size: int) -> tuple[Integers, Integers]:
@@ -196,6 +207,7 @@ class PointData(_Weighted):
         return Embedding(rows, np.sqrt(squares), factor(points.largest + 20), absolute)
 
     def between(self, points: SuperPoints, unit: Fraction) -> Between:
+        """Return A A', for products of floats with d + 1 more roundings (Cauchy-Schwarz bounds the sums of terms)."""
         embedding = self.embedding(points, unit)
         lengths = embedding.lengths
         relative = 2 * embedding.relative + factor(self.points.shape[1] + 4)
@@ -226,6 +238,7 @@ class GramData(_Weighted):
         return self._sum(self.gram.diagonal())
 
     def cost(self, labels: IntArray, k: int) -> Fraction:
+        """Return the exact cost of a clustering whose clusters 0..k-1 all have points."""
         cost = self.diagonal
         for cluster in range(k):
             members = np.flatnonzero(labels == cluster)
@@ -234,9 +247,11 @@ class GramData(_Weighted):
         return cost
 
     def allowance(self) -> Fraction:
+        """Return a part of the sum of w_i |K_ii|: costs are differences of larger numbers."""
         return self._sum(np.abs(self.gram.diagonal())) / 10**12
 
     def between(self, points: SuperPoints, unit: Fraction) -> Between:
+        """Return the sums of K' over pairs of groups; every entry has twice the roundings of a group, and some more."""
         exponent = self._exponent
         gram = np.ldexp(self.gram, -exponent)
         shares = (self._integers / self._total).astype(np.float64)

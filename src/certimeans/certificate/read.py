@@ -7,7 +7,7 @@ import re
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -79,8 +79,8 @@ class Certificate:
         self.geometry = content.get("geometry")
         require(self.geometry in ("points", "gram"), "certificate.json: geometry must be 'points' or 'gram'")
         self.is_gram = self.geometry == "gram"
-        self.standardize = content.get("standardize")
-        require(isinstance(self.standardize, bool), "certificate.json: standardize must be true or false")
+        self.standardize: bool = content.get("standardize", False)
+        require(isinstance(content.get("standardize"), bool), "certificate.json: standardize must be true or false")
         require(not (self.is_gram and self.standardize), "certificate.json: a Gram matrix has no features to scale")
         self.n = _integer(content, "n", 1)
         require(not self.is_gram or content.get("d", ...) is None, "certificate.json: d must be null for a Gram matrix")
@@ -94,13 +94,13 @@ class Certificate:
         self._archive = Archive(folder / "certificate.npz")
         try:
             self._load_instance(has_clustering=has_clustering)
-            if content.get("fingerprint") != self.fingerprint:
-                raise MalformedCertificateError(f"certificate.json: the fingerprint should be {self.fingerprint}")
+            right = content.get("fingerprint") == self.fingerprint
+            require(right, f"certificate.json: the fingerprint should be {self.fingerprint}")
         except BaseException:
             self._archive.close()
             raise
 
-    def __enter__(self) -> Certificate:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -109,7 +109,7 @@ class Certificate:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the instance."""
-        digest = hashlib.sha256(f"certimeans instance 2\n{self.geometry}\n{int(bool(self.standardize))}\n".encode())
+        digest = hashlib.sha256(f"certimeans instance 2\n{self.geometry}\n{int(self.standardize)}\n".encode())
         digest.update(np.array([self.n, self.d, self.k], dtype="<i8").tobytes())
         for values in (self.values, self.weights):
             digest.update(np.ascontiguousarray(values + 0.0, dtype="<f8").tobytes())  # -0.0 + 0.0 is 0.0
