@@ -159,7 +159,7 @@ def test_bounds_are_those_of_the_formula(geometry: str, arithmetic: Arithmetic, 
 @pytest.mark.parametrize("arithmetic", ARITHMETICS)
 @pytest.mark.parametrize("d", [2, 9])
 def test_the_covariance_bound_has_no_multipliers(d: int, arithmetic: Arithmetic, tmp_path: Path) -> None:
-    """It is the relaxation without any, with more groups than features and with fewer; must-links count, so it is that of the groups."""
+    """It is the relaxation of the must-links' groups without any, with more groups than features and with fewer."""
     random = np.random.default_rng(d)
     small = SmallInstance(random.normal(size=(8, d)).tolist(), 3, [(0, 1), (1, 2)], [], random.random(8).tolist())
     gram = np.cov(random.normal(size=(8, 8))).tolist()
