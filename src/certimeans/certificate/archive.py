@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from certimeans.errors import InputError, MalformedCertificateError
 
-_LARGEST_JSON = 2**28  # bytes
+_LARGEST_JSON = 2**26  # bytes
+_LARGEST_ARRAY = 2**32  # bytes
 _LARGEST_HEADER = 4096  # bytes of an npy file that are not data
 _UNREADABLE = (OSError, ValueError, TypeError, SyntaxError, RuntimeError, EOFError, MemoryError, KeyError, IndexError,
                OverflowError, AttributeError, struct.error, zipfile.BadZipFile, zlib.error)  # fmt: skip
@@ -110,7 +111,7 @@ class Archive:
         assert entry is not None  # noqa: S101
         kind = np.dtype(dtype)
         limit = kind.itemsize * math.prod(most if length is None else length for length in shape) + _LARGEST_HEADER
-        require(entry.file_size <= limit, f"certificate.npz: {name} is larger than expected")
+        require(entry.file_size <= min(limit, _LARGEST_ARRAY), f"certificate.npz: {name} is larger than expected")
         if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise InputError(f"{self._path}: {name} must be stored or deflated, not compressed in another way")
         try:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
@@ -79,7 +80,10 @@ def verify(
     with Certificate(Path(folder)) as certificate:
         if instance is not None:
             _compare(certificate, instance)
-        verification, exact_gap = _verify(certificate, arithmetic, n_jobs, began)
+        try:
+            verification, exact_gap = _verify(certificate, arithmetic, n_jobs, began)
+        except (MemoryError, BrokenProcessPool):
+            raise CertificateError("there is not enough memory to prove this; fewer processes need less") from None
         if (Path(folder) / "result.json").exists():
             _compare_result(read_json(Path(folder) / "result.json"), certificate, exact_gap)
     if gap is not None and (exact_gap is None or exact_gap > Fraction(gap)):

@@ -15,6 +15,7 @@ from certimeans._typing import FloatArray, IntArray
 from certimeans.certificate.archive import Archive, read_json, require
 from certimeans.errors import MalformedCertificateError
 
+_MOST_SUPER_POINTS = 10_000  # a relaxation has matrices of that size
 # The arrays of each kind of step; steps.py has the rules.
 ARRAYS: dict[str, tuple[str, ...]] = {
     "merge": ("rows",),
@@ -133,6 +134,7 @@ class Certificate:
         _in_range(f"{prefix}groups", groups, self.n)
         size = int(groups.max()) + 1
         require(bool((np.bincount(groups) > 0).all()), f"{prefix}groups: some number below {size} has no point")
+        require(size <= _MOST_SUPER_POINTS, f"{prefix}groups: more than {_MOST_SUPER_POINTS} super-points")
         require(size >= self.k, f"{prefix}groups: {size} super-points are fewer than {self.k} clusters")
         most = 10_000 * (size + 100)
         start: IntArray = load(f"{prefix}cut_start", "<i8", (None,), most=most)

@@ -13,6 +13,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Literal, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from certimeans._typing import BoolArray
 from certimeans.certificate.archive import require
@@ -119,7 +120,8 @@ _worker: dict[str, tuple[Geometry, Arithmetic, int]] = {}
 
 
 def start_worker(data: Geometry, arithmetic: Arithmetic, k: int) -> None:
-    """Tell a process of the pool, once, what all its tasks are about."""
+    """Tell a process of the pool, once, what all its tasks are about; one BLAS thread each."""
+    threadpool_limits(limits=1, user_api="blas")
     _worker["context"] = (data, arithmetic, k)
 
 
