@@ -26,7 +26,7 @@ EXIT_CODES = """
 | code | means |
 |---|---|
 | 0 | done; for `solve`: optimal, that is, the gap asked for is proven; for `verify`: proven |
-| 1 | `solve`: stopped at a limit, with a clustering; `verify`: the certificate does not prove its claim, or not the gap asked for |
+| 1 | `solve`: stopped at a limit, with a clustering; `verify`: the claim, or the gap asked for, is not proven |
 | 2 | bad input, with one line on standard error that names it |
 | 3 | no clustering satisfies the constraints |
 | 4 | stopped before any clustering was found |
