@@ -202,12 +202,11 @@ def test_original_data_are_compared(tmp_path: Path) -> None:
     for message, other in others.items():
         with pytest.raises(CertificateError, match=message):
             verify(folder, instance=other.build())
-    draft = empty_certificate(FOUR)
-    stated = {"n_clusters": 2, "gram": None, **draft.arrays}
+    stated = {"n_clusters": 2, **empty_certificate(FOUR).arrays}
     with pytest.raises(CertificateError, match="features as they are, but this is to be about features scaled"):
         verify(folder, instance=SimpleNamespace(standardize=True, **stated))
     with pytest.raises(CertificateError, match="about points, not a Gram matrix"):
-        verify(folder, instance=SimpleNamespace(**(stated | {"gram": np.eye(4)})))
+        verify(folder, instance=SimpleNamespace(geometry="gram", table=np.eye(4), **stated))
 
 
 def test_refusals_are_of_three_kinds(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ _ACCURACY = Fraction(1, 10**6)  # how far a claimed cost may be above the exact 
 
 
 class StatedProblem(Protocol):
-    """The user's own problem; ``standardize`` and ``gram`` are looked at if it has them."""
+    """The user's own problem; points that are not scaled, in ``table`` or ``points``, if it says nothing else."""
 
     n_clusters: int
     weights: FloatArray
@@ -110,7 +110,7 @@ def _verify(
         raise CertificateError(f"the bound {proven!r} exceeds the cost of a clustering: a bug in this checker")
     exact_gap = _gap(cost, proven)
     verification = Verification(
-        geometry="gram" if certificate.is_gram else "points",
+        geometry=certificate.geometry,
         standardize=certificate.standardize,
         n=certificate.n,
         k=certificate.k,
@@ -145,20 +145,20 @@ def _compare(certificate: Certificate, instance: StatedProblem) -> None:
     """Require that the embedded instance is the given one."""
     if certificate.k != instance.n_clusters:
         raise CertificateError(f"the certificate is for k = {certificate.k}, not {instance.n_clusters}")
-    gram = getattr(instance, "gram", None)
-    if certificate.is_gram != (gram is not None):
-        kinds = ("points", "a Gram matrix")
-        raise CertificateError(f"the certificate is about {kinds[certificate.is_gram]}, not {kinds[gram is not None]}")
-    standardize = getattr(instance, "standardize", certificate.standardize)
+    names = {"points": "points", "gram": "a Gram matrix"}
+    geometry = getattr(instance, "geometry", "points")
+    if certificate.geometry != geometry:
+        raise CertificateError(f"the certificate is about {names[certificate.geometry]}, not {names[geometry]}")
+    standardize = bool(getattr(instance, "standardize", False))
     if certificate.standardize != standardize:
         kinds = ("the features as they are", "features scaled to variance 1 (--standardize)")
         raise CertificateError(
             f"the certificate is about {kinds[certificate.standardize]}, but this is to be about {kinds[standardize]}"
         )
-    stated = {name: getattr(instance, name) for name in ("weights", "must_link", "cannot_link")}
-    stated["gram" if certificate.is_gram else "points"] = instance.points if gram is None else gram  # type: ignore[attr-defined]
+    table = instance.table if hasattr(instance, "table") else instance.points  # type: ignore[attr-defined]
+    stated = {geometry: table, **{name: getattr(instance, name) for name in ("weights", "must_link", "cannot_link")}}
     for name, given in stated.items():
-        ours = certificate.values if name in {"points", "gram"} else getattr(certificate, name)
+        ours = certificate.values if name == geometry else getattr(certificate, name)
         if ours.shape != given.shape:
             raise CertificateError(f"{name} have shape {ours.shape} in the certificate, but {given.shape} in the data")
         differ = np.argwhere(ours != given)

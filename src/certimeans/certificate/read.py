@@ -7,7 +7,7 @@ import re
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -77,8 +77,8 @@ class Certificate:
         require(content.get("format") == "certimeans certificate", "certificate.json: this is not a certificate")
         version = content.get("format_version")
         require(type(version) is int and version == 2, f"certificate.json: format version {version!r} is not known")
-        self.geometry = content.get("geometry")
-        require(self.geometry in ("points", "gram"), "certificate.json: geometry must be 'points' or 'gram'")
+        self.geometry: Literal["points", "gram"] = content.get("geometry", "points")
+        require(content.get("geometry") in ("points", "gram"), "certificate.json: geometry must be 'points' or 'gram'")
         self.is_gram = self.geometry == "gram"
         self.standardize: bool = content.get("standardize", False)
         require(isinstance(content.get("standardize"), bool), "certificate.json: standardize must be true or false")
@@ -160,7 +160,7 @@ class Certificate:
     def _load_instance(self, *, has_clustering: bool) -> None:
         self._check_archive(has_clustering=has_clustering)
         load = self._archive.load
-        self.values: FloatArray = load(str(self.geometry), "<f8", (self.n, self.n if self.is_gram else self.d))
+        self.values: FloatArray = load(self.geometry, "<f8", (self.n, self.n if self.is_gram else self.d))
         if self.is_gram:
             require(bool((self.values == self.values.T).all()), "gram must be symmetric")
         self.weights: FloatArray = load("weights", "<f8", (self.n,))
@@ -174,7 +174,7 @@ class Certificate:
 
     def _check_archive(self, *, has_clustering: bool) -> None:
         """Require that the archive has nothing but what the proof names, and that it cannot be larger than that."""
-        names = {str(self.geometry), "weights", "must_link", "cannot_link"} | ({"labels"} if has_clustering else set())
+        names = {self.geometry, "weights", "must_link", "cannot_link"} | ({"labels"} if has_clustering else set())
         steps = [step for entry in self.proof for step in entry]
         names |= {f"e{step.entry}s{step.number}_{name}" for step in steps for name in ARRAYS[step.kind]}
         require(not self._archive.has_doubles(), "certificate.npz: an array is there twice")

@@ -74,15 +74,16 @@ def _instance(options: argparse.Namespace) -> SimpleNamespace | None:
     """Read the original problem, if it is given: the numbers of the file as they are, for the checker scales itself."""
     from certimeans.certificate.read import Certificate  # noqa: PLC0415
 
-    if options.data is not None:
+    matrices = [getattr(options, name, None) for name in ("gram", "squared_distances")]
+    if options.data is not None or any(matrices):
         if options.k is None:
             with Certificate(options.folder) as certificate:
                 options.k = certificate.k
         raw = read_problem(options.data, argparse.Namespace(**{**vars(options), "standardize": False})).instance
         return SimpleNamespace(
             n_clusters=raw.n_clusters,
-            points=raw.points,
-            gram=getattr(raw, "gram", None),
+            geometry=getattr(raw, "geometry", "points"),
+            table=raw.table if hasattr(raw, "table") else raw.points,
             weights=raw.weights,
             must_link=raw.must_link,
             cannot_link=raw.cannot_link,
