@@ -26,11 +26,12 @@ EXIT_CODES = """
 | code | means |
 |---|---|
 | 0 | done; for `solve`: optimal, that is, the gap asked for is proven; for `verify`: proven |
-| 1 | `solve`: stopped at a limit, with a clustering; `verify`: the certificate does not prove its claim |
+| 1 | `solve`: stopped at a limit, with a clustering; `verify`: the claim, or the gap asked for, is not proven |
 | 2 | bad input, with one line on standard error that names it |
 | 3 | no clustering satisfies the constraints |
 | 4 | stopped before any clustering was found |
 | 5 | internal error: please report it; or `solve` could not write to `--out`, and says where the results are |
+| 6 | `verify`: the files can be read, but are not a well-formed certificate |
 | 130 | interrupted; `solve` still prints the best clustering and its proven bound |
 """
 

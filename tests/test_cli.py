@@ -202,7 +202,7 @@ def test_verify_says_where_a_certificate_fails(tmp_path: Path, capsys: pytest.Ca
     assert main(["verify", str(tmp_path), "--json"]) == 1
     captured = capsys.readouterr()
     assert json.loads(captured.out)["verified"] is False
-    assert "claimed lower bound 0.5, but leaf" in captured.err
+    assert "claimed lower bound 0.5, but entry" in captured.err
     assert main(["verify", str(tmp_path / "nowhere")]) == 2
     assert "certificate.json: no such file" in capsys.readouterr().err
     assert main(["verify", str(tmp_path), "-k", "2"]) == 2

@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from certimeans import CertifiedKMeans, InfeasibleError, InputError, NoClusteringError, estimator, solve
+from certimeans import CertifiedKMeans, InfeasibleError, InputError, NoClusteringError, estimator, solve, solver
 from certimeans.problem.clustering import Clustering, by_first_appearance
 from certimeans.result import SolveStatus
 from certimeans.solver import solve_instance
@@ -80,7 +80,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         calls.append(options)
         return solve_instance(*arguments, **options)
 
-    monkeypatch.setattr(estimator, "solve_instance", record)
+    monkeypatch.setattr(solver, "solve_instance", record)
     return calls
 
 
@@ -155,7 +155,7 @@ def test_without_any_clustering_fit_fails_and_leaves_nothing_behind(monkeypatch:
     """An error with the result attached, also after an earlier success; a real one needs a very hard colouring."""
     model = CertifiedKMeans(3).fit(blobs())
     nothing = replace(model.result_, clustering=None, status=SolveStatus.TIME_LIMIT)
-    monkeypatch.setattr(estimator, "solve_instance", lambda *_, **__: nothing)
+    monkeypatch.setattr(solver, "solve_instance", lambda *_, **__: nothing)
     with pytest.raises(NoClusteringError, match="time_limit") as caught:
         model.fit(blobs())
     assert isinstance(caught.value, RuntimeError)

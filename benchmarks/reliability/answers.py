@@ -12,7 +12,7 @@ from benchmarks.reliability.outcome import Outcome
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.bounds.relaxation.safe_bound import safe_lower_bound
-from certimeans.certificate.check import verify_directory
+from certimeans.certificate.check import verify
 from certimeans.errors import InfeasibleError, InputError
 from certimeans.problem.io.files import read_constraints, read_labels, read_points
 from certimeans.search.limits import Limits
@@ -47,7 +47,7 @@ def brute_force(count: int) -> Outcome:
             is_proven = result.status == "optimal" or hidden
             outcome.count(right and is_proven, f"seed {seed}: {result.status} {result.objective}, optimum {best}")
             result.save(folder, report=False)
-            outcome.expect_no_error(lambda: verify_directory(Path(folder)), f"seed {seed}: certificate")
+            outcome.expect_no_error(lambda: verify(Path(folder)), f"seed {seed}: certificate")
     return outcome
 
 

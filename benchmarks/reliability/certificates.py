@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.record import markdown_table
 from benchmarks.reliability.outcome import Outcome
-from certimeans.certificate.check import verify_directory
+from certimeans.certificate.check import verify
 from certimeans.errors import CertimeansError
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Limits
@@ -33,7 +33,7 @@ def tampering(count: int) -> Outcome:
         for _ in range(count):
             instance = _instance(random)
             solve_instance(instance, Limits()).save(whole, report=False)
-            outcome.expect_no_error(lambda: verify_directory(whole, instance), "an honest certificate")  # noqa: B023
+            outcome.expect_no_error(lambda: verify(whole, instance=instance), "an honest certificate")  # noqa: B023
             for name, tamper in TAMPERINGS.items():
                 content, arrays = _read(whole)
                 try:
@@ -44,11 +44,11 @@ def tampering(count: int) -> Outcome:
                 (false / "certificate.json").write_text(json.dumps(content), encoding="utf-8")
                 np.savez(false / "certificate.npz", **arrays)  # type: ignore[arg-type]
                 given = instance if name in NEED_DATA else None
-                _count(outcome, name, rejected=_is_rejected(lambda: verify_directory(false, given)))  # noqa: B023
+                _count(outcome, name, rejected=_is_rejected(lambda: verify(false, instance=given)))  # noqa: B023
             for name, damage in FILE_TAMPERINGS.items():
                 shutil.copytree(whole, false, dirs_exist_ok=True)
                 damage(false)
-                _count(outcome, name, rejected=_is_rejected(lambda: verify_directory(false)))
+                _count(outcome, name, rejected=_is_rejected(lambda: verify(false)))
                 shutil.rmtree(false)
     return outcome
 

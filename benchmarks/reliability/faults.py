@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.reliability.outcome import Outcome
 from certimeans import SolveResult, solve
-from certimeans.certificate.check import verify_directory
+from certimeans.certificate.check import verify
 from certimeans.search.executors import connect
 from tests.oracles.cluster import Cluster
 from tests.search.test_checkpoint import SCRIPT
@@ -83,7 +83,7 @@ def killed_solver(count: int) -> Outcome:
             result = solve(points, 8, checkpoint=saved)
             outcome.count(_is_right(result, best), f"{result.status} {result.objective} instead of {best}")
             result.save(Path(folder) / "out", report=False)
-            outcome.expect_no_error(lambda: verify_directory(Path(folder) / "out"), "certificate of a resumed search")
+            outcome.expect_no_error(lambda: verify(Path(folder) / "out"), "certificate of a resumed search")
     return outcome
 
 

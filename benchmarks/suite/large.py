@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.record import markdown_table, write_result
-from certimeans.certificate.check import verify_directory
+from certimeans.certificate.check import verify
 from certimeans.problem.generate import generate_constraints
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Limits
@@ -49,7 +49,7 @@ def solve_one(kind: str, size: int, seconds: float, jobs: int) -> dict[str, obje
         result.save(folder, report=False)
         megabytes = (Path(folder) / "certificate.npz").stat().st_size / 2**20
         began = time.perf_counter()
-        verification = verify_directory(Path(folder))
+        verification = verify(Path(folder))
     return {
         "blobs": kind,
         "n": size,

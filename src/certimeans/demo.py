@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from certimeans.certificate.check import verify_directory
+from certimeans.certificate.check import verify
 from certimeans.errors import InfeasibleError
 from certimeans.problem.constraints import Constraints
 from certimeans.problem.generate import generate_constraints
@@ -35,7 +35,7 @@ def run_demo(folder: Path, *, overwrite: bool = False) -> None:
             result = solve_instance(instance, Limits(), callback=display.progress)
         _say(result.summary())
     write_directory(result, folder, command="certimeans demo")
-    _say(f"\nVerified by code that shares nothing with the solver:\n{verify_directory(folder).sentence()}")
+    _say(f"\nVerified by code that shares nothing with the solver:\n{verify(folder).sentence()}")
     _say("\nWhen constraints contradict each other:")
     wrong = Constraints.create(must_link=[(0, 7), (7, 60), (60, 120)], cannot_link=[(120, 0)])
     try:

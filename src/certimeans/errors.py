@@ -63,5 +63,9 @@ class CertificateError(CertimeansError):
     """A certificate does not prove what it claims; the message says where it fails."""
 
 
+class MalformedCertificateError(CertificateError):
+    """What can be read is not a well-formed certificate; the message names the entry."""
+
+
 class InternalError(CertimeansError, RuntimeError):
     """A self-check failed: a bug in certimeans, reported rather than returned as a result."""

@@ -94,8 +94,8 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         Known classes, one entry per point: the same class must link, different classes cannot; ``None``, NaN and -1
         mean unknown.
     sample_weight
-        Weight of each point. A point of weight zero has no influence: the problem is solved without it, and it then gets
-        the cluster of the nearest centre. No constraint may mention it.
+        Weight of each point. A point of weight zero has no influence: the problem is solved without it, and it then
+        gets the cluster of the nearest centre. No constraint may mention it.
     initial_labels
         A clustering to start from; it counts only if it keeps every constraint.
     gap

@@ -20,7 +20,7 @@ from certimeans._version import __version__
 from certimeans.bench.memory import PeakMemory
 from certimeans.bench.rows import ResultsFile, Row, Settings, published_columns
 from certimeans.bench.suite import Case
-from certimeans.certificate.check import verify_directory
+from certimeans.certificate.check import verify
 from certimeans.errors import CertimeansError, InfeasibleError
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
@@ -157,7 +157,7 @@ def save_and_verify(result: SolveResult, folder: Path) -> str:
     """Write a certificate, re-prove it from the files, and delete them unless they failed; say how it went."""
     result.save(folder, overwrite=True, report=False)
     try:
-        verify_directory(folder, result.instance)
+        verify(folder, instance=result.instance)
     except CertimeansError as error:
         return f"NO: {error}"
     shutil.rmtree(folder)

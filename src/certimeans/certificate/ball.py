@@ -1,11 +1,11 @@
-"""The same bound in ball arithmetic: every number is an interval that holds the exact one (python-flint, Arb).
+"""The same bounds in ball arithmetic: every number is an interval that holds the exact one (python-flint, Arb).
 
-Nothing here needs an error analysis: G, u and all that follows are computed from the exact integers of ``exact.py``
-with balls, and the library keeps them large enough. Only guesses come from floating point, taken as the exact numbers
-that they are: t, f_i and q_i as in ``bound.py``, and a matrix X. With G' = G - u h' - h u' we have <G', R> = <G, R>,
-since R u = 0 for the exact u, which the balls hold. M = G' - t I + sum f_i q_i q_i' + d I is positive definite if
-|X M X' - I|_F < 1: then X M X' is positive definite, hence X regular, hence M positive definite. X is the inverse of
-M's Cholesky factor, more or less.
+Nothing here needs an error analysis: G, u and all that follows are computed from exact integers with balls, and the
+library keeps them large enough. Only guesses come from floating point, taken as the exact numbers that they are: t, f_i
+and q_i as in ``bound.py``, and a matrix X. With G' = G - u h' - h u' we have <G', R> = <G, R>, since R u = 0 for the
+exact u, which the balls hold. M = G' - t I + sum f_i q_i q_i' + d I is positive definite if |X M X' - I|_F < 1: then
+X M X' is positive definite, hence X regular, hence M positive definite. X is the inverse of M's Cholesky factor, more
+or less. A Gram matrix is not centred: as geometry.py says, a bound needs no centre.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from certimeans._typing import BoolArray, FloatArray
-from certimeans.certificate.bound import clique_cuts, slack_matrix
-from certimeans.certificate.exact import ExactData, Integers, SuperPoints, as_integers
-from certimeans.certificate.read import Proof
+from certimeans.certificate.bound import clique_term, slack_matrix
+from certimeans.certificate.exact import Integers, as_integers, power, rounded_down
+from certimeans.certificate.geometry import Geometry, GramData, PointData, SuperPoints
+from certimeans.certificate.read import Multipliers
 from certimeans.errors import InputError
 
 _PRECISION = 128  # bits
@@ -35,47 +36,89 @@ def require_flint() -> None:
         raise InputError("ball arithmetic needs python-flint: pip install 'certimeans[verify]'") from None
 
 
-def bound_in_balls(data: ExactData, proof: Proof, forbidden: BoolArray, k: int) -> float:
-    """Return a number that no clustering of the node costs less than; minus infinity if there is none in sight."""
+def relaxation_in_balls(data: Geometry, proof: Multipliers, forbidden: BoolArray, k: int) -> float:
+    """Return a number that no clustering of the state costs less than; minus infinity if there is none in sight."""
     import flint  # noqa: PLC0415
 
-    if data.scatter == 0:
-        return 0.0
-    with flint.ctx.workprec(_PRECISION):
+    with flint.ctx.workprec(_PRECISION), np.errstate(all="ignore"):
         points = data.super_points(proof.groups, proof.size)
-        multiplier = sum(Fraction(value) for value in proof.multipliers[clique_cuts(proof, k)].tolist())
-        share = 1 + _ball(multiplier * 2 / data.heaviest_cluster(points, k))
-        share += _spectral_minimum(*_matrix_and_direction(data, points, proof, forbidden), k)
-        return _lower(share * _ball(data.scatter))
+        matrix, constant = _between(data, points, proof.unit)
+        matrix = -matrix
+        if proof.slack.size:
+            matrix -= _rest(points, proof, forbidden)
+        total = int(points.weights.sum())
+        direction = flint.arb_mat(points.size, 1, [_ball(Fraction(w, total)).sqrt() for w in points.weights.tolist()])
+        share = _lower(_spectral_minimum(matrix, direction, k))
+    return -math.inf if share is None else rounded_down(constant + proof.unit * (share + clique_term(points, proof, k)))
 
 
-def _matrix_and_direction(data: ExactData, points: SuperPoints, proof: Proof, forbidden: BoolArray) -> tuple[Any, Any]:
-    """Return G and u."""
+def covariance_in_balls(data: Geometry, points: SuperPoints, k: int) -> float:
+    """Return the covariance bound of a partition into groups; minus infinity if there is none in sight."""
+    import flint  # noqa: PLC0415
+
+    unit = data.typical_cost
+    if not isinstance(data, PointData) or points.size <= data.points.shape[1]:
+        nothing = Multipliers.none(points.groups, points.size, unit)
+        return relaxation_in_balls(data, nothing, np.zeros((0, 0), dtype=np.bool_), k)
+    rank = min(k - 1, data.points.shape[1])
+    with flint.ctx.workprec(_PRECISION), np.errstate(all="ignore"):
+        rows = _embedding(data, points, unit)
+        matrix = -(rows.transpose() * rows)
+        share = _lower(_lowest_eigenvalues(matrix, rank)) if rank else Fraction(0)
+    return -math.inf if share is None else rounded_down(data.scatter + unit * share)
+
+
+def _between(data: Geometry, points: SuperPoints, unit: Fraction) -> tuple[Any, Fraction]:
+    """Return S_ab / (sqrt(w_a w_b) U), and what the cost is without it."""
     from flint import arb, arb_mat  # noqa: PLC0415
 
-    size, dimension = points.vectors.shape
-    lengths = [1 / arb(int(square)).sqrt() for square in points.squares]
-    entries = [arb(int(x)) * lengths[i] for i, row in enumerate(points.vectors) for x in row]
-    rows = arb_mat(size, dimension, entries)
-    weights = [_ball(w * data.weight_unit) for w in points.weights.tolist()]
-    inverse_roots = [1 / weight.sqrt() for weight in weights]
+    if isinstance(data, PointData):
+        rows = _embedding(data, points, unit)
+        return rows * rows.transpose(), data.scatter
+    assert isinstance(data, GramData)  # noqa: S101
+    n = len(data.gram)
+    roots = [1 / _ball(w * points.weight_unit).sqrt() for w in points.weights.tolist()]
+    sums = arb_mat(points.size, n)
+    for i, a in enumerate(points.groups.tolist()):
+        sums[a, i] = arb(float(data.weights[i])) * roots[a]
+    gram = arb_mat(n, n, [arb(entry) for entry in data.gram.ravel().tolist()])
+    return (sums * gram * sums.transpose()) / _ball(unit), data.diagonal
+
+
+def _embedding(data: PointData, points: SuperPoints, unit: Fraction) -> Any:
+    """Return the rows p_a / sqrt(w_a U), features divided by sqrt(v_j)."""
+    from flint import arb, arb_mat  # noqa: PLC0415
+
+    _, sums = data.group_totals(points.groups, points.size)
+    total = int(points.weights.sum())
+    centred = total * sums - points.weights[:, None] * data.sums  # N p_a
+    # An integer in feature j counts for sqrt(scale_of(j)) times the unit of weights.
+    columns = [_ball(data.scale_of(j) * points.weight_unit / unit).sqrt() / total for j in range(sums.shape[1])]
+    lengths = [1 / arb(int(w)).sqrt() for w in points.weights.tolist()]
+    entries = [arb(int(x)) * columns[j] * lengths[a] for a, row in enumerate(centred) for j, x in enumerate(row)]
+    return arb_mat(points.size, sums.shape[1], entries)
+
+
+def _rest(points: SuperPoints, proof: Multipliers, forbidden: BoolArray) -> Any:
+    """Return V - sum mu B."""
+    from flint import arb, arb_mat  # noqa: PLC0415
+
     sums, exponent = _sum_of_cuts(proof)
     sums[forbidden] = 0
-    unit = arb(2) ** exponent
+    unit = _ball(power(exponent))
     slack = slack_matrix(proof)
-    rest = arb_mat(size, size)
-    for i in range(size):
-        for j in range(i, size):
+    roots = [1 / _ball(w * points.weight_unit / proof.weight_unit).sqrt() for w in points.weights.tolist()]
+    rest = arb_mat(proof.size, proof.size)
+    for i in range(proof.size):
+        for j in range(i, proof.size):
             entry = arb(float(slack[i, j]))
             if sums[i, j]:
-                entry += arb(int(sums[i, j])) * unit * inverse_roots[i] * inverse_roots[j]
+                entry += arb(int(sums[i, j])) * unit * roots[i] * roots[j]
             rest[i, j] = rest[j, i] = entry
-    total = _ball(data.total_weight)
-    direction = arb_mat(size, 1, [(weight / total).sqrt() for weight in weights])
-    return -(rows * rows.transpose()) - rest, direction
+    return rest
 
 
-def _sum_of_cuts(proof: Proof) -> tuple[Integers, int]:
+def _sum_of_cuts(proof: Multipliers) -> tuple[Integers, int]:
     """Return -sum mu B without the division by weights, as integers times a power of two."""
     multipliers, exponent = as_integers(proof.multipliers)
     sums = np.zeros((proof.size, proof.size), dtype=object)
@@ -88,33 +131,38 @@ def _sum_of_cuts(proof: Proof) -> tuple[Integers, int]:
 
 def _spectral_minimum(matrix: Any, direction: Any, k: int) -> Any:
     """Return a ball below u'Gu plus the sum of the k - 1 lowest eigenvalues of G on the complement of u."""
-    from flint import arb, arb_mat  # noqa: PLC0415
+    from flint import arb  # noqa: PLC0415
 
-    size = matrix.nrows()
     image = matrix * direction
     value = (direction.transpose() * image)[0, 0]
     if k == 1:
         return value
-    norm = float(np.linalg.norm(_midpoints(matrix)))
-    half = image - direction * ((value + arb(norm)) / 2)
+    half = image - direction * ((value + arb(_norm(matrix))) / 2)
     outer = direction * half.transpose()
-    compressed = matrix - outer - outer.transpose()
-    middle = _midpoints(compressed)
+    return value + _lowest_eigenvalues(matrix - outer - outer.transpose(), k - 1)
+
+
+def _lowest_eigenvalues(matrix: Any, count: int) -> Any:
+    """Return a ball below <matrix, R> for all 0 <= R <= I with trace ``count``."""
+    from flint import arb, arb_mat  # noqa: PLC0415
+
+    size = matrix.nrows()
+    middle = _midpoints(matrix)
     try:
-        values, vectors = eigh(middle, subset_by_index=(0, k - 2))
+        values, vectors = eigh(middle, subset_by_index=(0, count - 1))
     except (LinAlgError, ValueError):
         return arb(-math.inf)
     level = float(values.max())
     factors = level - values
     guess = middle + (vectors * factors) @ vectors.T - level * np.eye(size)
     spectrum = arb_mat(vectors.tolist())
-    diagonal = arb_mat(k - 1, k - 1)
+    diagonal = arb_mat(count, count)
     for i, factor in enumerate(factors.tolist()):
         diagonal[i, i] = factor
     scaled = spectrum * diagonal
-    lifted = compressed + scaled * spectrum.transpose()
+    lifted = matrix + scaled * spectrum.transpose()
     lift = (scaled.transpose() * spectrum).trace()  # sum of f_i |q_i|^2
-    scale = 2.0**-52 * size * (float(np.trace(np.abs(guess))) + norm) + 1e-150
+    scale = 2.0**-52 * size * (float(np.trace(np.abs(guess))) + float(np.linalg.norm(middle))) + 1e-150
     identity = arb_mat(size, size, [int(i == j) for i in range(size) for j in range(size)])
     for attempt in _SHIFTS:
         shift = attempt * scale
@@ -126,7 +174,7 @@ def _spectral_minimum(matrix: Any, direction: Any, k: int) -> Any:
         near_identity = inverse * (lifted + identity * (arb(shift) - arb(level))) * inverse.transpose()
         distance = sum((entry * entry for entry in (near_identity - identity).entries()), arb(0))
         if distance < 1:
-            return value + (k - 1) * (arb(level) - arb(shift)) - lift
+            return count * (arb(level) - arb(shift)) - lift
     return arb(-math.inf)
 
 
@@ -140,8 +188,13 @@ def _midpoints(matrix: Any) -> FloatArray:
     return np.array([float(entry) for entry in matrix.entries()]).reshape(matrix.nrows(), matrix.ncols())
 
 
-def _lower(ball: Any) -> float:
-    """Return a float that is below the whole ball."""
+def _norm(matrix: Any) -> float:
+    return float(np.linalg.norm(_midpoints(matrix)))
+
+
+def _lower(ball: Any) -> Fraction | None:
+    """Return a number that is below the whole ball, exactly; ``None`` if there is none."""
     if not ball.is_finite():
-        return -math.inf
-    return math.nextafter(float(ball.lower()), -math.inf)
+        return None
+    mantissa, exponent = ball.lower().man_exp()
+    return int(mantissa) * power(int(exponent))

@@ -1,159 +1,164 @@
 """Re-prove what a certificate claims. Shares no code with the solver; docs/certificate.md is all it builds on.
 
-Read it in this order: ``read.py`` (what the files hold), ``tree.py`` and ``colouring.py`` (the leaves cover every
-clustering, and what is known at each), ``exact.py`` (the data, exactly), ``bound.py`` (the bound of a node in floating
-point), ``ball.py`` (the same in ball arithmetic), and this file, which puts them together.
+Read it in this order: ``archive.py`` and ``read.py`` (what the files hold), ``state.py`` and ``colouring.py`` (what is
+known of the clusterings of an entry), ``exact.py`` and ``geometry.py`` (the data), ``bound.py`` (bounds in floating
+point), ``ball.py`` (the same in ball arithmetic), ``steps.py`` (the rules, one for each kind of step), and this file,
+which puts them together; ``verification.py`` says the outcome in words.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from certimeans._typing import BoolArray
-from certimeans.certificate.ball import bound_in_balls, require_flint
-from certimeans.certificate.bound import bound_in_floats, check_signs
-from certimeans.certificate.exact import ExactData, rounded_up
-from certimeans.certificate.read import Certificate, Proof
-from certimeans.certificate.tree import State, children_of
+from certimeans._typing import FloatArray, IntArray
+from certimeans.certificate.archive import read_json, require
+from certimeans.certificate.ball import require_flint
+from certimeans.certificate.exact import rounded_up
+from certimeans.certificate.geometry import Geometry, GramData, PointData
+from certimeans.certificate.read import Certificate, number
+from certimeans.certificate.state import State
+from certimeans.certificate.steps import RELAXATION, VERIFIERS, Arithmetic, Bound, Branch, Context, start_worker
+from certimeans.certificate.verification import Verification, shown
 from certimeans.errors import CertificateError, InputError
 
-if TYPE_CHECKING:
-    from certimeans.problem.instance import Instance
-
-Arithmetic = Literal["float", "ball"]
-_PROVERS: dict[Arithmetic, Callable[[ExactData, Proof, BoolArray, int], float]] = {
-    "float": bound_in_floats,
-    "ball": bound_in_balls,
-}
+_ACCURACY = Fraction(1, 10**6)  # how far a claimed cost may be above the exact one, relatively
 
 
-@dataclass(frozen=True)
-class Verification:
-    """What was proven.
+class StatedProblem(Protocol):
+    """The user's own problem; points that are not scaled, in ``table`` or ``points``, if it says nothing else."""
 
-    Attributes
-    ----------
-    n, k, must_links, cannot_links
-        The instance: points, clusters, and pairs of either kind.
-    objective, cost
-        Claimed cost of the clustering, and a proven upper bound on it, the exact cost rounded up; ``None`` without one.
-    claimed_bound, lower_bound
-        Claimed lower bound on the cost of every clustering, and what was proven, at least the claim; infinite if it was
-        proven that no clustering exists.
-    gap
-        Proven: (cost - lower_bound) / cost; infinite without a clustering.
-    n_nodes, n_leaves, n_infeasible
-        Nodes of the search tree, its leaves, and the leaves that are infeasible.
-    arithmetic
-        ``"float"`` (with all rounding accounted for) or ``"ball"``.
-    seconds
-        Wall time of the check.
-    """
-
-    n: int
-    k: int
-    must_links: int
-    cannot_links: int
-    objective: float | None
-    cost: float | None
-    claimed_bound: float
-    lower_bound: float
-    gap: float
-    n_nodes: int
-    n_leaves: int
-    n_infeasible: int
-    arithmetic: Arithmetic
-    seconds: float
-
-    def sentence(self) -> str:
-        """Say what was proven in one sentence; numbers are rounded so that it stays true."""
-        leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}, {self.n_infeasible} infeasible."
-        task = f"of the {_count(self.n, 'point')} into {_count(self.k, 'cluster')}"
-        kept = f"{_count(self.must_links, 'must-link')} and {_count(self.cannot_links, 'cannot-link')}"
-        if self.cost is None:
-            if math.isinf(self.lower_bound):
-                return f"Proven: no clustering {task} keeps all {kept}; {leaves}"
-            return f"Proven: no clustering {task} costs less than {_digits(self.lower_bound, up=False)}; {leaves}"
-        return (
-            f"Proven: the clustering keeps all {kept} and costs {_digits(self.cost, up=True)}; no clustering {task} "
-            f"costs less than {_digits(self.lower_bound, up=False)} (gap {100 * self.gap:.2g} %); {leaves}"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON, which has no infinity: ``None`` stands for it."""
-        entries = asdict(self)
-        return {
-            key: None if isinstance(entry, float) and math.isinf(entry) else entry for key, entry in entries.items()
-        }
+    n_clusters: int
+    weights: FloatArray
+    must_link: IntArray
+    cannot_link: IntArray
 
 
-def verify_directory(folder: Path, instance: Instance | None = None, arithmetic: Arithmetic = "float") -> Verification:
+def verify(
+    folder: str | Path,
+    gap: float | None = None,
+    instance: Any = None,
+    arithmetic: Arithmetic = "float",
+    n_jobs: int = 1,
+) -> Verification:
     """Prove what the certificate in ``folder`` claims, from nothing but its two files.
+
+    If there is a ``result.json`` beside them, it must not contradict what is proven.
 
     Parameters
     ----------
     folder
         Where ``certificate.json`` and ``certificate.npz`` are.
+    gap
+        A relative gap that has to be proven, if any.
     instance
         The problem as read from its original files, to be compared with the copy in the certificate.
     arithmetic
         How to compute: floating point with all rounding accounted for, or balls.
+    n_jobs
+        Number of processes.
 
     Raises
     ------
     CertificateError
         If the certificate does not prove what it claims; the message says where it fails.
+    MalformedCertificateError
+        A ``CertificateError``: if what can be read is not a certificate of format 2.
     InputError
-        If its files are missing or cannot be read.
+        If its files are missing or cannot be read, or an argument is not one.
     """
     began = time.perf_counter()
-    if arithmetic not in _PROVERS:
-        raise InputError(f"arithmetic must be 'float' or 'ball'; got {arithmetic!r}")
-    if arithmetic == "ball":
-        require_flint()
-    certificate = Certificate(Path(folder))
-    if instance is not None:
-        _compare(certificate, instance)
-    data = ExactData(certificate.points, certificate.weights)
+    _check_arguments(gap, arithmetic, n_jobs)
+    with Certificate(Path(folder)) as certificate:
+        if instance is not None:
+            _compare(certificate, instance)
+        try:
+            verification, exact_gap = _verify(certificate, arithmetic, n_jobs, began)
+        except (MemoryError, BrokenProcessPool):
+            raise CertificateError("there is not enough memory to prove this; fewer processes need less") from None
+        if (Path(folder) / "result.json").exists():
+            _compare_result(read_json(Path(folder) / "result.json"), certificate, exact_gap)
+    if gap is not None and (exact_gap is None or exact_gap > Fraction(gap)):
+        got = "none is" if exact_gap is None else f"only {shown(verification.gap, up=True)} is"
+        raise CertificateError(f"a gap of {gap!r} is not proven: {got}")
+    return verification
+
+
+def _verify(
+    certificate: Certificate, arithmetic: Arithmetic, n_jobs: int, began: float
+) -> tuple[Verification, Fraction | None]:
+    """Prove what the certificate claims; return that, and the gap without rounding."""
+    data: Geometry
+    if certificate.is_gram:
+        data = GramData(certificate.values, certificate.weights)
+    else:
+        data = PointData(certificate.values, certificate.weights, standardize=certificate.standardize)
     cost = _check_clustering(certificate, data)
-    outcome = _check_tree(certificate, data, arithmetic)
+    outcome = _check_proof(certificate, data, arithmetic, n_jobs)
     proven, claimed = outcome.bound, certificate.lower_bound
     if proven < claimed:
-        raise CertificateError(f"claimed lower bound {claimed!r}, but leaf {outcome.leaf} proves only {proven!r}")
+        raise CertificateError(f"claimed lower bound {claimed!r}, but entry {outcome.weakest} proves only {proven!r}")
     if cost is not None and proven > cost:
-        raise CertificateError(f"the bound {proven!r} exceeds the cost {cost!r} of a clustering: a bug in this checker")
-    return Verification(
+        raise CertificateError(f"the bound {proven!r} exceeds the cost of a clustering: a bug in this checker")
+    exact_gap = _gap(cost, proven)
+    verification = Verification(
+        geometry=certificate.geometry,
+        standardize=certificate.standardize,
         n=certificate.n,
         k=certificate.k,
         must_links=len(certificate.must_link),
         cannot_links=len(certificate.cannot_link),
         objective=certificate.objective,
-        cost=cost,
+        cost=None if cost is None else rounded_up(cost),
         claimed_bound=claimed,
         lower_bound=proven,
-        gap=math.inf if cost is None else 0.0 if cost == 0 else (cost - proven) / cost,
-        n_nodes=len(certificate.nodes),
+        gap=math.inf if exact_gap is None else rounded_up(exact_gap),
+        n_entries=len(certificate.proof),
         n_leaves=outcome.n_leaves,
         n_infeasible=outcome.n_infeasible,
         arithmetic=arithmetic,
         seconds=time.perf_counter() - began,
     )
+    return verification, exact_gap
 
 
-def _compare(certificate: Certificate, instance: Instance) -> None:
+def _check_arguments(gap: float | None, arithmetic: Arithmetic, n_jobs: int) -> None:
+    if arithmetic not in RELAXATION:
+        raise InputError(f"arithmetic must be 'float' or 'ball'; got {arithmetic!r}")
+    if gap is not None and not 0 <= gap < math.inf:
+        raise InputError(f"gap must be a number, at least 0; got {gap!r}")
+    if n_jobs < 1:
+        raise InputError(f"n_jobs must be at least 1; got {n_jobs!r}")
+    if arithmetic == "ball":
+        require_flint()
+
+
+def _compare(certificate: Certificate, instance: StatedProblem) -> None:
     """Require that the embedded instance is the given one."""
     if certificate.k != instance.n_clusters:
         raise CertificateError(f"the certificate is for k = {certificate.k}, not {instance.n_clusters}")
-    for name in ("points", "weights", "must_link", "cannot_link"):
-        ours, given = getattr(certificate, name), getattr(instance, name)
+    names = {"points": "points", "gram": "a Gram matrix"}
+    geometry = getattr(instance, "geometry", "points")
+    if certificate.geometry != geometry:
+        raise CertificateError(f"the certificate is about {names[certificate.geometry]}, not {names[geometry]}")
+    standardize = bool(getattr(instance, "standardize", False))
+    if certificate.standardize != standardize:
+        kinds = ("the features as they are", "features scaled to variance 1 (--standardize)")
+        raise CertificateError(
+            f"the certificate is about {kinds[certificate.standardize]}, but this is to be about {kinds[standardize]}"
+        )
+    table = instance.table if hasattr(instance, "table") else instance.points  # type: ignore[attr-defined]
+    stated = {geometry: table, **{name: getattr(instance, name) for name in ("weights", "must_link", "cannot_link")}}
+    for name, given in stated.items():
+        ours = certificate.values if name == geometry else getattr(certificate, name)
         if ours.shape != given.shape:
             raise CertificateError(f"{name} have shape {ours.shape} in the certificate, but {given.shape} in the data")
         differ = np.argwhere(ours != given)
@@ -161,8 +166,8 @@ def _compare(certificate: Certificate, instance: Instance) -> None:
             raise CertificateError(f"{name} in the certificate differ from the data, first in row {differ[0][0]}")
 
 
-def _check_clustering(certificate: Certificate, data: ExactData) -> float | None:
-    """Check labels against constraints and claimed cost; return their exact cost, rounded up."""
+def _check_clustering(certificate: Certificate, data: Geometry) -> Fraction | None:
+    """Check labels against constraints and claimed cost; return their exact cost."""
     labels, objective = certificate.labels, certificate.objective
     if labels is None or objective is None:
         return None
@@ -175,74 +180,110 @@ def _check_clustering(certificate: Certificate, data: ExactData) -> float | None
         if broken.size:
             raise CertificateError(f"labels: points {broken[0][0]} and {broken[0][1]} violate {name}")
     cost = data.cost(labels, certificate.k)
-    # What is proven is the exact cost. The claim is a float, computed from coordinates that were centred in floating
-    # point: the square root of a cost, a seminorm of the points, moves by no more than they do.
-    accuracy = 5e-13 * math.sqrt(max(objective, 0.0)) + 1e-13 * _root(data.scatter) + 1e-150
-    if objective < 0 or abs(_root(cost) - math.sqrt(objective)) > accuracy:
-        raise CertificateError(f"the clustering is claimed to cost {objective!r}, but costs {float(cost)!r}")
+    if objective < cost:
+        raise CertificateError(f"the clustering is claimed to cost {objective!r}, but costs more: {rounded_up(cost)!r}")
+    # Among the smallest floats, the next one may be further away than that.
+    if objective > max(cost + _ACCURACY * abs(cost) + data.allowance(), Fraction(rounded_up(cost))):
+        raise CertificateError(f"the clustering is claimed to cost {objective!r}, but costs {rounded_up(cost)!r}")
     if certificate.lower_bound > objective:
         raise CertificateError(f"the lower bound {certificate.lower_bound!r} is above the cost {objective!r}")
-    return rounded_up(cost)
+    return cost
 
 
 class _Outcome(NamedTuple):
     bound: float
-    leaf: int
+    weakest: int  # the leaf that decides
     n_leaves: int
     n_infeasible: int
 
 
-def _check_tree(certificate: Certificate, data: ExactData, arithmetic: Arithmetic) -> _Outcome:
-    """Return the least bound over all leaves. No cost is negative, so bounds start from 0."""
-    children = children_of(certificate.nodes)
-    least, least_leaf, n_leaves, n_infeasible = math.inf, 0, 0, 0
-    root = State(certificate.n, certificate.must_link, certificate.cannot_link)
-    open_nodes: list[tuple[int, State, float]] = [(0, root, 0.0)]
-    while open_nodes:
-        number, state, bound = open_nodes.pop()
-        bound = max(bound, _check_node(certificate, data, number, state, arithmetic))
-        for child in children[number]:
-            child_state = state.copy()
-            i, j, together = certificate.nodes[child].decision or (0, 0, True)  # only the root has none
-            (child_state.unite if together else child_state.separate)(i, j)
-            open_nodes.append((child, child_state, bound))
-        if not children[number]:
-            n_leaves += 1
-            n_infeasible += certificate.nodes[number].infeasible
-            if bound < least:
-                least, least_leaf = bound, number
-    return _Outcome(least, least_leaf, n_leaves, n_infeasible)
+def _check_proof(certificate: Certificate, data: Geometry, arithmetic: Arithmetic, n_jobs: int) -> _Outcome:
+    """Return the bound of entry 0.
+
+    Every clustering has two points together or apart: so what holds for the clusterings of both entries of a branch
+    holds for those of the entry that branches. Entries of a branch come after it, each belongs to one branch, and all
+    are reached from entry 0.
+    """
+    entries = certificate.proof
+    several = n_jobs > 1 and sum(step.kind == "relaxation" for entry in entries for step in entry) > 1
+    start = (data, arithmetic, certificate.k)
+    proven: list[list[Bound]] = [[] for _ in entries]
+    branches: list[Branch | None] = [None] * len(entries)
+    reached = {0}
+    waiting: list[Future[float]] = []
+    with ProcessPoolExecutor(n_jobs, initializer=start_worker, initargs=start) if several else nullcontext() as pool:
+        context = Context(certificate, data, arithmetic, pool)
+        todo = [(0, State(certificate.n, certificate.must_link, certificate.cannot_link))]
+        while todo:
+            here, state = todo.pop()
+            for step in entries[here]:
+                found = VERIFIERS[step.kind](context, state, step)
+                if isinstance(found, Branch):
+                    require(step is entries[here][-1], f"{step.where}: a branch must be the last step of its entry")
+                    for entry, decide in ((found.together, State.unite), (found.apart, State.separate)):
+                        require(entry not in reached, f"{step.where}: entry {entry} belongs to a branch already")
+                        reached.add(entry)
+                        child = state.copy()
+                        decide(child, *found.pair)
+                        todo.append((entry, child))
+                    branches[here] = found
+                elif found is not None:
+                    proven[here].append(found)
+                    if isinstance(found, Future):
+                        waiting.append(found)
+                if len(waiting) > 4 * n_jobs:
+                    waiting.pop(0).result()  # no more than a few in memory at a time
+        missing = set(range(len(entries))) - reached
+        require(not missing, f"entry {min(missing, default=0)} belongs to no branch")
+        bounds = [[_value(bound) for bound in found] for found in proven]
+    return _fold(bounds, branches, data.floor)
 
 
-def _check_node(certificate: Certificate, data: ExactData, number: int, state: State, arithmetic: Arithmetic) -> float:
-    """Apply the inference steps of a node to its state, and return what its proof proves."""
-    node = certificate.nodes[number]
-    for step, row in enumerate(certificate.merges(number).tolist()):
-        state.merge(row, f"node {number}, merge {step}")
-    if node.infeasible:
-        if not state.is_infeasible(certificate.k):
-            raise CertificateError(f"node {number} is claimed to be infeasible, but it has clusterings")
-        return math.inf
-    if not node.proof:
-        return 0.0
-    proof = certificate.proof(number)
-    forbidden = state.forbidden(proof.groups, proof.size, f"node {number}")
-    check_signs(proof, forbidden, f"node {number}")
-    return _PROVERS[arithmetic](data, proof, forbidden, certificate.k)
+def _fold(proven: list[list[float]], branches: list[Branch | None], floor: float) -> _Outcome:
+    """Put the bounds of steps together: the largest of an entry's steps, the smaller of a branch's entries."""
+    best = [max(floor, *found, -math.inf) for found in proven]
+    for here in reversed(range(len(best))):
+        branch = branches[here]
+        if branch is not None:
+            best[here] = max(best[here], min(best[branch.together], best[branch.apart]))
+    weakest = 0
+    while (branch := branches[weakest]) is not None:
+        weakest = min(branch.together, branch.apart, key=best.__getitem__)
+    leaves = [entry for entry, branch in enumerate(branches) if branch is None]
+    return _Outcome(best[0], weakest, len(leaves), sum(math.inf in proven[leaf] for leaf in leaves))
 
 
-def _root(value: Fraction) -> float:
-    return math.sqrt(rounded_up(value))
+def _value(bound: Bound) -> float:
+    return bound.result() if isinstance(bound, Future) else bound
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _gap(cost: Fraction | None, bound: float) -> Fraction | None:
+    """Return (cost - bound) / |cost|; ``None`` if there is no clustering or this is infinite."""
+    if cost is None or math.isinf(bound):
+        return None
+    if cost == 0:
+        return Fraction(0) if bound == 0 else None
+    return (cost - Fraction(bound)) / abs(cost)
 
 
-def _digits(value: float, *, up: bool) -> str:
-    """Write a number with seven digits or so, rounded in the direction in which it stays true."""
-    text = f"{value:.7g}"
-    if (float(text) < value) if up else (float(text) > value):
-        step = 10.0 ** (math.floor(math.log10(abs(value))) - 6)
-        text = f"{value + step if up else value - step:.7g}"
-    return text
+def _compare_result(result: dict[str, Any], certificate: Certificate, gap: Fraction | None) -> None:
+    """Require that ``result.json`` says nothing that the certificate contradicts or does not prove."""
+    labels = None if certificate.labels is None else certificate.labels.tolist()
+    same = {
+        "n": certificate.n,
+        "d": None if certificate.is_gram else certificate.d,
+        "k": certificate.k,
+        "labels": labels,
+        "objective": certificate.objective,
+        "lower_bound": certificate.lower_bound,
+    }
+    for key, ours in same.items():
+        if key in result and result[key] != ours:
+            raise CertificateError(f"result.json: {key} differs from that of the certificate")
+    claimed, target = (
+        None if result.get(key) is None else number(result, key, "result.json") for key in ("gap", "target_gap")
+    )
+    if claimed is not None and (gap is None or Fraction(claimed) < gap * (1 - Fraction(1, 2**50))):
+        raise CertificateError(f"result.json: the gap {claimed!r} is smaller than what is proven")
+    if result.get("status") == "optimal" and (gap is None or (target is not None and Fraction(target) < gap)):
+        raise CertificateError("result.json: the status is 'optimal', but the gap that was asked for is not proven")

@@ -1,51 +1,64 @@
-"""Read a certificate. Nothing in its two files is trusted: every number is checked before it is used.
-
-What cannot be read at all is an ``InputError``, what can be read but is not a certificate is a ``CertificateError``.
-"""
+"""Read a certificate of format 2. Nothing in its two files is trusted: every number is checked before it is used."""
 
 from __future__ import annotations
 
 import hashlib
-import io
-import json
-import math
-import struct
-import zipfile
-import zlib
+import re
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.errors import CertificateError, InputError
+from certimeans.certificate.archive import Archive, read_json, require
+from certimeans.errors import MalformedCertificateError
 
-_LARGEST_FILE = 2**31  # bytes of one array, or of the JSON file: far above what a proof needs, far below a bomb
-_UNREADABLE = (OSError, ValueError, TypeError, SyntaxError, RuntimeError, EOFError, MemoryError, KeyError, struct.error,
-               zipfile.BadZipFile, zlib.error)  # fmt: skip
-Array = NDArray[Any]
-
-
-class Node(NamedTuple):
-    """A node of the search tree; ``decision`` is (i, j, together)."""
-
-    parent: int | None
-    decision: tuple[int, int, bool] | None
-    infeasible: bool
-    proof: bool
+_MOST_SUPER_POINTS = 10_000  # a relaxation has matrices of that size
+# The arrays of each kind of step; steps.py has the rules.
+ARRAYS: dict[str, tuple[str, ...]] = {
+    "merge": ("rows",),
+    "covariance": (),
+    "relaxation": ("groups", "cut_start", "cut_member", "cut_coefficient", "cut_multiplier", "slack"),
+    "infeasible": (),
+    "branch": (),
+}
 
 
-class Proof(NamedTuple):
-    """The multipliers of one node. ``members``, ``coefficients``: entries of all cuts, one after another."""
+class Multipliers(NamedTuple):
+    """The multipliers of one relaxation. ``members``, ``coefficients``: entries of all cuts, one after another."""
 
     groups: IntArray
     size: int
+    unit: Fraction
+    weight_unit: Fraction
     start: IntArray
     members: IntArray
     coefficients: IntArray
     multipliers: FloatArray
     slack: FloatArray
+
+    @classmethod
+    def none(cls, groups: IntArray, size: int, unit: Fraction) -> Multipliers:
+        """Return a relaxation without any multipliers, not even a matrix of zeros for the slack."""
+        nothing = np.zeros(0, dtype=np.int64)
+        none = np.zeros(0)
+        return cls(groups, size, unit, Fraction(1), np.zeros(1, dtype=np.int64), nothing, nothing, none, none)
+
+
+class Step(NamedTuple):
+    """A step of the proof: where it is, its kind and what else its JSON object holds."""
+
+    entry: int
+    number: int
+    kind: str
+    content: dict[str, Any]
+
+    @property
+    def where(self) -> str:
+        """Name the step in messages."""
+        return f"entry {self.entry}, step {self.number} ({self.kind})"
 
 
 class Certificate:
@@ -55,206 +68,174 @@ class Certificate:
     ------
     InputError
         If the files are missing or cannot be read.
-    CertificateError
-        If what they hold is not a certificate of format version 1; the message names the entry.
+    MalformedCertificateError
+        If what they hold is not a certificate of format version 2; the message names the entry.
     """
 
     def __init__(self, folder: Path) -> None:
-        content = _read_json(folder / "certificate.json")
-        _require(content.get("format") == "certimeans certificate", "certificate.json: this is not a certificate")
+        content = read_json(folder / "certificate.json")
+        require(content.get("format") == "certimeans certificate", "certificate.json: this is not a certificate")
         version = content.get("format_version")
-        _require(type(version) is int and version == 1, f"certificate.json: format version {version!r} is not known")
+        require(type(version) is int and version == 2, f"certificate.json: format version {version!r} is not known")
+        self.geometry: Literal["points", "gram"] = content.get("geometry", "points")
+        require(content.get("geometry") in ("points", "gram"), "certificate.json: geometry must be 'points' or 'gram'")
+        self.is_gram = self.geometry == "gram"
+        self.standardize: bool = content.get("standardize", False)
+        require(isinstance(content.get("standardize"), bool), "certificate.json: standardize must be true or false")
+        require(not (self.is_gram and self.standardize), "certificate.json: a Gram matrix has no features to scale")
         self.n = _integer(content, "n", 1)
-        self.d = _integer(content, "d", 1)
+        require(not self.is_gram or content.get("d", ...) is None, "certificate.json: d must be null for a Gram matrix")
+        self.d = 0 if self.is_gram else _integer(content, "d", 1)
         self.k = _integer(content, "k", 1)
-        _require(self.k <= self.n, f"certificate.json: k is {self.k}, but there are only {self.n} points")
+        require(self.k <= self.n, f"certificate.json: k is {self.k}, but there are only {self.n} points")
         has_clustering = content.get("objective", ...) is not None
-        self.objective = _number(content, "objective") if has_clustering else None
-        self.lower_bound = _number(content, "lower_bound")
-        nodes = content.get("nodes")
-        if not isinstance(nodes, list) or not nodes:
-            raise CertificateError("certificate.json: nodes must be a list with at least a root")
-        self.nodes = [_node(number, entry, self.n) for number, entry in enumerate(nodes)]
-        self.archive = _Archive(folder / "certificate.npz")
-        self.points: FloatArray = self.archive.load("points", "<f8", (self.n, self.d))
-        self.weights: FloatArray = self.archive.load("weights", "<f8", (self.n,))
-        _require(bool((self.weights > 0).all()), "weights must be positive")
-        self.must_link = self._pairs("must_link")
-        self.cannot_link = self._pairs("cannot_link")
-        self.labels: IntArray | None = None
-        if has_clustering:
-            self.labels = self.archive.load("labels", "<i8", (self.n,))
-            _in_range("labels", self.labels, self.k)
-        fingerprint = self._fingerprint()
-        if content.get("fingerprint") != fingerprint:
-            raise CertificateError(f"certificate.json: the fingerprint should be {fingerprint}")
+        self.objective = number(content, "objective", "certificate.json") if has_clustering else None
+        self.lower_bound = number(content, "lower_bound", "certificate.json")
+        self.proof = _entries(content.get("proof"))
+        self._archive = Archive(folder / "certificate.npz")
+        try:
+            self._load_instance(has_clustering=has_clustering)
+            right = content.get("fingerprint") == self.fingerprint
+            require(right, f"certificate.json: the fingerprint should be {self.fingerprint}")
+        except BaseException:
+            self._archive.close()
+            raise
 
-    def merges(self, number: int) -> IntArray:
-        """Return the inference steps of a node."""
-        name = f"node{number}_merges"
-        if name not in self.archive:
-            return np.empty((0, self.k + 1), dtype=np.int64)
-        rows: IntArray = self.archive.load(name, "<i8", (None, self.k + 1))
-        _in_range(name, rows, self.n)
-        return rows
+    def __enter__(self) -> Self:
+        return self
 
-    def proof(self, number: int) -> Proof:
-        """Return the multipliers of a node; signs that depend on cannot-links are not checked here."""
-        prefix = f"node{number}_"
-        load = self.archive.load
-        groups: IntArray = load(f"{prefix}groups", "<i8", (self.n,))
-        _in_range(f"{prefix}groups", groups, self.n)
-        size = int(groups.max()) + 1
-        _require(bool((np.bincount(groups) > 0).all()), f"{prefix}groups: some number below {size} has no point")
-        _require(size >= self.k, f"{prefix}groups: {size} super-points are fewer than {self.k} clusters")
-        start: IntArray = load(f"{prefix}cut_start", "<i8", (None,))
-        members = load(f"{prefix}cut_member", "<i4", (None,)).astype(np.int64)
-        coefficients = load(f"{prefix}cut_coefficient", "|i1", (None,)).astype(np.int64)
-        n_entries, n_cuts = len(members), len(start) - 1
-        _require(
-            n_cuts >= 0 and start[0] == 0 and start[-1] == n_entries and bool((start[:-1] <= start[1:]).all()),
-            f"{prefix}cut_start must grow from 0 to the number of entries, {n_entries}",
-        )
-        _require(len(coefficients) == n_entries, f"{prefix}cut_coefficient must have {n_entries} entries")
-        _require(bool((coefficients != 0).all()), f"{prefix}cut_coefficient: an entry is 0")
-        _in_range(f"{prefix}cut_member", members, size)
-        places = np.sort(np.repeat(np.arange(n_cuts), np.diff(start)) * size + members)
-        _require(bool((places[:-1] != places[1:]).all()), f"{prefix}cut_member: a cut has a super-point twice")
-        multipliers = load(f"{prefix}cut_multiplier", "<f8", (n_cuts,))
-        _require(bool((multipliers >= 0).all()), f"{prefix}cut_multiplier: a multiplier is negative")
-        slack = load(f"{prefix}slack", "<f4", (size * (size + 1) // 2,)).astype(np.float64)
-        return Proof(groups, size, start, members, coefficients, multipliers, slack)
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
 
-    def _pairs(self, name: str) -> IntArray:
-        pairs: IntArray = self.archive.load(name, "<i8", (None, 2))
-        _in_range(name, pairs, self.n)
-        _require(bool((pairs[:, 0] < pairs[:, 1]).all()), f"{name}: the smaller number comes first in each pair")
-        keys = pairs[:, 0] * self.n + pairs[:, 1]
-        _require(bool((keys[:-1] < keys[1:]).all()), f"{name} must be sorted, each pair once")
-        return pairs
-
-    def _fingerprint(self) -> str:
-        digest = hashlib.sha256(b"certimeans instance 1\n")
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the instance."""
+        digest = hashlib.sha256(f"certimeans instance 2\n{self.geometry}\n{int(self.standardize)}\n".encode())
         digest.update(np.array([self.n, self.d, self.k], dtype="<i8").tobytes())
-        for values in (self.points, self.weights):
+        for values in (self.values, self.weights):
             digest.update(np.ascontiguousarray(values + 0.0, dtype="<f8").tobytes())  # -0.0 + 0.0 is 0.0
         for pairs in (self.must_link, self.cannot_link):
             digest.update(np.array([len(pairs)], dtype="<i8").tobytes())
             digest.update(np.ascontiguousarray(pairs, dtype="<i8").tobytes())
         return digest.hexdigest()
 
+    def merges(self, step: Step) -> IntArray:
+        """Return the inference steps of a ``merge``."""
+        name = f"e{step.entry}s{step.number}_rows"
+        rows: IntArray = self._archive.load(name, "<i8", (None, self.k + 1), most=self.n)
+        _in_range(name, rows, self.n)
+        return rows
 
-class _Archive:
-    """Arrays in a zip file, read one by one when they are asked for. Never unpickles."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._archive = zipfile.ZipFile(io.BytesIO(_content(path)))
-            names = self._archive.namelist()
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file") from None
-        except (OSError, ValueError, NotImplementedError, MemoryError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path}: cannot be read as a zip archive ({error})") from None
-        _require(len(set(names)) == len(names), f"{path.name}: an array is there twice")
-        self._names = set(names)
-
-    def __contains__(self, name: str) -> bool:
-        return f"{name}.npy" in self._names
-
-    def load(self, name: str, dtype: str, shape: tuple[int | None, ...]) -> Array:
-        """Return an array of the given type and shape (``None``: any length) with finite entries."""
-        _require(name in self, f"certificate.npz: array {name!r} is missing")
-        length = self._archive.getinfo(f"{name}.npy").file_size
-        _require(length <= _LARGEST_FILE, f"certificate.npz: {name} is too large")
-        try:
-            found_shape, in_fortran_order, found, data = _parse(self._archive.read(f"{name}.npy"))
-        except _UNREADABLE as error:
-            raise InputError(f"{self._path}: {name} cannot be read ({error})") from None
-        _require(found == np.dtype(dtype), f"{name} must be of type {np.dtype(dtype)}, but is of type {found}")
-        _require(
-            len(found_shape) == len(shape)
-            and all(expected in {None, got} for expected, got in zip(shape, found_shape, strict=True)),
-            f"{name} has shape {found_shape} instead of {shape} (None: any length)",
+    def multipliers(self, step: Step) -> Multipliers:
+        """Return the arrays of a ``relaxation``; signs that depend on cannot-links are not checked here."""
+        prefix = f"e{step.entry}s{step.number}_"
+        load = self._archive.load
+        groups: IntArray = load(f"{prefix}groups", "<i8", (self.n,))
+        _in_range(f"{prefix}groups", groups, self.n)
+        size = int(groups.max()) + 1
+        require(bool((np.bincount(groups) > 0).all()), f"{prefix}groups: some number below {size} has no point")
+        require(size <= _MOST_SUPER_POINTS, f"{prefix}groups: more than {_MOST_SUPER_POINTS} super-points")
+        require(size >= self.k, f"{prefix}groups: {size} super-points are fewer than {self.k} clusters")
+        most = 10_000 * (size + 100)
+        start: IntArray = load(f"{prefix}cut_start", "<i8", (None,), most=most)
+        members = load(f"{prefix}cut_member", "<i4", (None,), most=most).astype(np.int64)
+        coefficients = load(f"{prefix}cut_coefficient", "|i1", (None,), most=most).astype(np.int64)
+        n_entries, n_cuts = len(members), len(start) - 1
+        require(
+            n_cuts >= 0 and start[0] == 0 and start[-1] == n_entries and bool((start[:-1] <= start[1:]).all()),
+            f"{prefix}cut_start must grow from 0 to the number of entries, {n_entries}",
         )
-        _require(math.prod(found_shape) * found.itemsize == len(data), f"{name} has too few or too many bytes")
-        array: Array = np.frombuffer(data, found).reshape(found_shape, order="F" if in_fortran_order else "C")
-        _require(bool(np.isfinite(array).all()), f"{name} has an entry that is not finite")
-        return np.ascontiguousarray(array)
+        require(len(coefficients) == n_entries, f"{prefix}cut_coefficient must have {n_entries} entries")
+        require(bool((coefficients != 0).all()), f"{prefix}cut_coefficient: an entry is 0")
+        _in_range(f"{prefix}cut_member", members, size)
+        places = np.sort(np.repeat(np.arange(n_cuts), np.diff(start)) * size + members)
+        require(bool((places[:-1] != places[1:]).all()), f"{prefix}cut_member: a cut has a super-point twice")
+        multipliers = load(f"{prefix}cut_multiplier", "<f8", (n_cuts,))
+        require(bool((multipliers >= 0).all()), f"{prefix}cut_multiplier: a multiplier is negative")
+        slack = load(f"{prefix}slack", "<f4", (size * (size + 1) // 2,)).astype(np.float64)
+        units = [Fraction(number(step.content, key, step.where)) for key in ("unit", "weight_unit")]
+        require(min(units) > 0, f"{step.where}: unit and weight_unit must be positive")
+        return Multipliers(groups, size, units[0], units[1], start, members, coefficients, multipliers, slack)
+
+    def _load_instance(self, *, has_clustering: bool) -> None:
+        self._check_archive(has_clustering=has_clustering)
+        load = self._archive.load
+        self.values: FloatArray = load(self.geometry, "<f8", (self.n, self.n if self.is_gram else self.d))
+        if self.is_gram:
+            require(bool((self.values == self.values.T).all()), "gram must be symmetric")
+        self.weights: FloatArray = load("weights", "<f8", (self.n,))
+        require(bool((self.weights > 0).all()), "weights must be positive")
+        self.must_link = self._pairs("must_link")
+        self.cannot_link = self._pairs("cannot_link")
+        self.labels: IntArray | None = None
+        if has_clustering:
+            self.labels = load("labels", "<i8", (self.n,))
+            _in_range("labels", self.labels, self.k)
+
+    def _check_archive(self, *, has_clustering: bool) -> None:
+        """Require that the archive has nothing but what the proof names, and that it cannot be larger than that."""
+        names = {self.geometry, "weights", "must_link", "cannot_link"} | ({"labels"} if has_clustering else set())
+        steps = [step for entry in self.proof for step in entry]
+        names |= {f"e{step.entry}s{step.number}_{name}" for step in steps for name in ARRAYS[step.kind]}
+        require(not self._archive.has_doubles(), "certificate.npz: an array is there twice")
+        extra = sorted(self._archive.names() - names)
+        require(not extra, f"certificate.npz: nothing uses the array {extra[0] if extra else ''}")
+        n, cuts = self.n, 21 * 10_000 * (self.n + 100)
+        instance = 8 * n * (n if self.is_gram else self.d) + 16 * n + 16 * n * n
+        largest_step = max(8 * n * (self.k + 1), 8 * n + cuts + 2 * n * (n + 1))
+        limit = instance + len(steps) * largest_step + 4096 * len(names)
+        require(self._archive.total_bytes() <= limit, "certificate.npz: this is far larger than it has to be")
+
+    def _pairs(self, name: str) -> IntArray:
+        pairs: IntArray = self._archive.load(name, "<i8", (None, 2), most=self.n * (self.n - 1) // 2)
+        _in_range(name, pairs, self.n)
+        require(bool((pairs[:, 0] < pairs[:, 1]).all()), f"{name}: the smaller number comes first in each pair")
+        keys = pairs[:, 0] * self.n + pairs[:, 1]
+        require(bool((keys[:-1] < keys[1:]).all()), f"{name} must be sorted, each pair once")
+        return pairs
 
 
-def _parse(content: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any], bytes]:
-    """Split a ``.npy`` file into shape, order, type and data, without allocating what the header promises."""
-    stream = io.BytesIO(content)
-    version = np.lib.format.read_magic(stream)
-    if version not in {(1, 0), (2, 0)}:
-        raise ValueError(f"version {version} of the npy format")
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, in_fortran_order, dtype = read(stream)
-    return shape, in_fortran_order, dtype, content[stream.tell() :]
+def number(content: dict[str, Any], key: str, where: str) -> float:
+    """Return a finite number of a JSON object."""
+    value = content.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise MalformedCertificateError(f"{where}: {key} must be a number; got {_shown(value)}")
+    if not abs(value) < 1.79e308:  # exact also for huge integers
+        raise MalformedCertificateError(f"{where}: {key} is too large")
+    return float(value)
 
 
-def _content(path: Path) -> bytes:
-    if path.stat().st_size > _LARGEST_FILE:
-        raise OSError("the file is too large")
-    return path.read_bytes()
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is not a number")
-
-    try:
-        content = json.loads(_content(path).decode("utf-8"), parse_constant=refuse)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, ValueError, RecursionError, MemoryError) as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error})") from None
-    if not isinstance(content, dict):
-        raise CertificateError("certificate.json: this is not a certificate")
-    return content
-
-
-def _node(number: int, entry: object, n: int) -> Node:
-    """Check one entry of ``nodes``; how they hang together is checked with the tree."""
-    where = f"certificate.json: node {number}"
-    if not isinstance(entry, dict):
-        raise CertificateError(f"{where} is not an object")
-    parent, decision = entry.get("parent", ...), entry.get("decision", ...)
-    infeasible, proof = entry.get("infeasible"), entry.get("proof")
-    if not (isinstance(infeasible, bool) and isinstance(proof, bool)):
-        raise CertificateError(f"{where}: infeasible and proof must be true or false")
-    if number == 0:
-        _require(parent is None and decision is None, f"{where} is the root: it has no parent and no decision")
-        return Node(None, None, infeasible, proof)
-    _require(type(parent) is int and 0 <= parent < number, f"{where}: its parent must be a node before it")
-    if not (isinstance(decision, list) and [type(entry) for entry in decision] == [int, int, bool]):
-        raise CertificateError(f"{where}: its decision must be [i, j, true] or [i, j, false]")
-    i, j, together = decision
-    _require(0 <= i < n and 0 <= j < n and i != j, f"{where}: its decision must be on two of the {n} points")
-    return Node(parent, (i, j, together), infeasible, proof)
+def _entries(proof: object) -> list[list[Step]]:
+    """Check that the proof is a list of lists of objects with a kind; what a kind asks for is checked with it."""
+    if not isinstance(proof, list) or not proof:
+        raise MalformedCertificateError("certificate.json: proof must be a list with at least one entry")
+    entries: list[list[Step]] = []
+    for e, steps in enumerate(proof):
+        if not isinstance(steps, list):
+            raise MalformedCertificateError(f"certificate.json: entry {e} of the proof is not a list")
+        entries.append([])
+        for s, step in enumerate(steps):
+            if not isinstance(step, dict) or not isinstance(step.get("kind"), str):
+                raise MalformedCertificateError(f"certificate.json: entry {e}, step {s} is not an object with a kind")
+            require(step["kind"] in ARRAYS, f"entry {e}, step {s}: kind {_shown(step['kind'])} is not known")
+            entries[-1].append(Step(e, s, step["kind"], step))
+    return entries
 
 
 def _integer(content: dict[str, Any], key: str, least: int) -> int:
     value = content.get(key)
     if type(value) is not int or not least <= value < 2**31:
-        raise CertificateError(f"certificate.json: {key} must be an integer, at least {least}; got {value!r}")
+        raise MalformedCertificateError(
+            f"certificate.json: {key} must be an integer, at least {least}; got {_shown(value)}"
+        )
     return value
 
 
-def _number(content: dict[str, Any], key: str) -> float:
-    value = content.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise CertificateError(f"certificate.json: {key} must be a number; got {value!r}")
-    if not abs(value) < 1.7e308:  # exact also for huge integers
-        raise CertificateError(f"certificate.json: {key} is too large")
-    return float(value)
-
-
 def _in_range(name: str, numbers: IntArray, end: int) -> None:
-    _require(bool(((numbers >= 0) & (numbers < end)).all()), f"{name}: an entry is not one of 0..{end - 1}")
+    require(bool(((numbers >= 0) & (numbers < end)).all()), f"{name}: an entry is not one of 0..{end - 1}")
 
 
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise CertificateError(message)
+def _shown(value: object) -> str:
+    """Quote something that may be absurd."""
+    text = "a huge integer" if isinstance(value, int) and abs(value) > 2**64 else repr(value)
+    return re.sub(r"[^ -~]", "?", text[:60])

@@ -25,6 +25,7 @@ class ExitCode(IntEnum):
     NO_SOLUTION = 4
     INTERNAL_ERROR = 5
     NOT_WRITTEN = 5  # an alias: solved, but the results are not where they were wanted
+    BROKEN = 6  # a certificate that can be read, but is not well-formed
     INTERRUPTED = 130
 
 

@@ -6,15 +6,15 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from certimeans.commands import ExitCode
 from certimeans.commands.problem import add_problem_options, read_problem
-from certimeans.errors import CertificateError, InputError
+from certimeans.errors import CertificateError, InputError, MalformedCertificateError
 
 if TYPE_CHECKING:
     from certimeans.commands import Commands
-    from certimeans.problem.instance import Instance
 
 
 def add(commands: Commands) -> None:
@@ -24,14 +24,16 @@ def add(commands: Commands) -> None:
         help="re-prove the certificate of a result",
         description=(
             "Re-prove the certificate in DIR: that the clustering keeps every constraint and costs what it is said to "
-            "cost, and that no clustering costs less than the lower bound. Shares no code with the solver. With DATA "
-            "and the constraints, given as for 'solve', it also checks that the certificate is about these. Exit code "
-            "0: proven; 1: the certificate does not prove its claim; 2: files that cannot be read."
+            "cost, and that no clustering costs less than the lower bound. Shares no code with the solver. A "
+            "result.json in DIR must not claim more. With DATA and the constraints, given as for 'solve', it also "
+            "checks that the certificate is about these. Exit code 0: proven; 1: the certificate does not prove its "
+            "claim, or not the gap G; 2: files that cannot be read; 6: files that are not a certificate."
         ),
-        epilog="example: certimeans verify out --data points.csv -k 3 --constraints pairs.txt",
+        epilog="example: certimeans verify out --gap 1e-4 --data points.csv -k 3 --constraints pairs.txt",
     )
     add = parser.add_argument
     add("folder", metavar="DIR", type=Path, help="where certificate.json and certificate.npz are")
+    add("--gap", metavar="G", type=float, help="the relative gap that has to be proven (default: any)")
     add("--data", metavar="DATA", type=Path, help="the original points, to compare with the certificate's copy")
     add_problem_options(parser)
     add(
@@ -40,21 +42,26 @@ def add(commands: Commands) -> None:
         default="float",
         help="floating point with all rounding accounted for, or balls (needs python-flint); default float",
     )
+    add("--jobs", metavar="N", type=int, default=1, help="number of processes (default 1)")
     add("--json", action="store_true", help="print one JSON object on standard output")
     parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Verify and print."""
-    from certimeans.certificate.check import verify_directory  # noqa: PLC0415
+    from certimeans.certificate.check import verify  # noqa: PLC0415
 
     try:
-        verification = verify_directory(options.folder, _instance(options), options.arithmetic)
-    except CertificateError as error:
+        verification = verify(options.folder, options.gap, _instance(options), options.arithmetic, options.jobs)
+    except (CertificateError, InputError) as error:
         if options.json:
             sys.stdout.write(json.dumps({"verified": False, "error": str(error)}) + "\n")
-        sys.stderr.write(f"certimeans: {options.folder}: not verified: {error}\n")
-        return ExitCode.NOT_VERIFIED
+        if isinstance(error, InputError):
+            raise
+        broken = isinstance(error, MalformedCertificateError)
+        verdict = "not a certificate" if broken else "not verified"
+        sys.stderr.write(f"certimeans: {options.folder}: {verdict}: {error}\n")
+        return ExitCode.BROKEN if broken else ExitCode.NOT_VERIFIED
     if options.json:
         content = {"verified": True, **verification.to_dict(), "sentence": verification.sentence()}
         sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
@@ -63,14 +70,25 @@ def run(options: argparse.Namespace) -> ExitCode:
     return ExitCode.OK
 
 
-def _instance(options: argparse.Namespace) -> Instance | None:
-    """Read the original problem, if it is given."""
+def _instance(options: argparse.Namespace) -> SimpleNamespace | None:
+    """Read the original problem, if it is given: the numbers of the file as they are, for the checker scales itself."""
     from certimeans.certificate.read import Certificate  # noqa: PLC0415
 
-    if options.data is not None:
+    matrices = [getattr(options, name, None) for name in ("gram", "squared_distances")]
+    if options.data is not None or any(matrices):
         if options.k is None:
-            options.k = Certificate(options.folder).k
-        return read_problem(options.data, options).instance
+            with Certificate(options.folder) as certificate:
+                options.k = certificate.k
+        raw = read_problem(options.data, argparse.Namespace(**{**vars(options), "standardize": False})).instance
+        return SimpleNamespace(
+            n_clusters=raw.n_clusters,
+            geometry=getattr(raw, "geometry", "points"),
+            table=raw.table if hasattr(raw, "table") else raw.points,
+            weights=raw.weights,
+            must_link=raw.must_link,
+            cannot_link=raw.cannot_link,
+            standardize=options.standardize,
+        )
     stated = (options.constraints, options.partial_labels, options.columns, options.one_based, options.k)
     if any(stated) or options.standardize:
         raise InputError("constraints, labels, columns and -k are compared with the certificate only with --data")

@@ -1,4 +1,4 @@
-"""The search tree: that its leaves cover every clustering, and what is known at each node."""
+"""What is known of every clustering that an entry of the proof is about."""
 
 from __future__ import annotations
 
@@ -8,55 +8,29 @@ import numpy as np
 
 from certimeans._typing import BoolArray, IntArray
 from certimeans.certificate.colouring import is_colourable
-from certimeans.certificate.read import Node
 from certimeans.errors import CertificateError
 
 
-def children_of(nodes: Sequence[Node]) -> list[list[int]]:
-    """List the children of each node, after checking that they split what their parent covers.
-
-    Every clustering has two points together or apart. So if each node has no children, or one for either case, every
-    clustering that satisfies the decisions on the way to a node satisfies those on the way to a leaf below it. Parents
-    come before their children (``read.py`` checks that), so everything hangs on the root.
-
-    Raises
-    ------
-    CertificateError
-        If a node has other children.
-    """
-    children: list[list[int]] = [[] for _ in nodes]
-    for number, node in enumerate(nodes):
-        if node.parent is not None:
-            children[node.parent].append(number)
-    for number, found in enumerate(children):
-        decisions = [decision for child in found if (decision := nodes[child].decision) is not None]
-        if not found:
-            continue
-        if len(decisions) != 2:
-            raise CertificateError(f"node {number} has {len(found)} children instead of two or none")
-        (i, j, together), (a, b, also_together) = decisions
-        if {i, j} != {a, b} or together == also_together:
-            raise CertificateError(f"node {number}: one child must join two points, the other must separate the same")
-    return children
-
-
 class State:
-    """What every clustering of a node satisfies: points in one group are together, linked groups are apart.
+    """Points in one group are together, linked groups are apart.
 
     Attributes
     ----------
     group
         The group of each point, named by one of its points.
+    n_groups
+        How many there are.
     links
-        The groups to which each group has a cannot-link.
+        The groups to which each group has a cannot-link; groups without any may be missing.
     contradiction
         Whether a cannot-link has both ends in one group.
     """
 
     def __init__(self, n: int, must_link: IntArray, cannot_link: IntArray) -> None:
         self.group = list(range(n))
-        self._members = [[i] for i in range(n)]
-        self.links: dict[int, set[int]] = {i: set() for i in range(n)}
+        self.n_groups = n
+        self._members: dict[int, list[int]] = {}  # of groups with more than one point
+        self.links: dict[int, set[int]] = {}
         self._apart: list[tuple[int, int]] = []  # the pairs of points behind the links
         self.contradiction = False
         for i, j in must_link.tolist():
@@ -68,6 +42,7 @@ class State:
         """Return a copy that can be changed on its own."""
         other = object.__new__(State)
         other.group = self.group.copy()
+        other.n_groups = self.n_groups
         other._members = self._members.copy()  # the lists inside are never changed
         other.links = {group: set(others) for group, others in self.links.items()}
         other._apart = self._apart.copy()
@@ -79,18 +54,20 @@ class State:
         kept, gone = self.group[i], self.group[j]
         if kept == gone:
             return
-        if len(self._members[kept]) < len(self._members[gone]):
-            kept, gone = gone, kept
-        for point in self._members[gone]:
+        ours, theirs = self._members.get(kept, [kept]), self._members.pop(gone, [gone])
+        if len(ours) < len(theirs):
+            kept, gone, ours, theirs = gone, kept, theirs, ours
+            self._members.pop(gone, None)
+        for point in theirs:
             self.group[point] = kept
-        self._members[kept] = self._members[kept] + self._members[gone]
-        for other in self.links.pop(gone):
+        self._members[kept] = ours + theirs
+        self.n_groups -= 1
+        for other in self.links.pop(gone, ()):
             self.links[other].discard(gone)
             if other == kept:
                 self.contradiction = True
             else:
-                self.links[other].add(kept)
-                self.links[kept].add(other)
+                self._link(other, kept)
 
     def separate(self, i: int, j: int) -> None:
         """Put two points apart."""
@@ -99,8 +76,7 @@ class State:
         if a == b:
             self.contradiction = True
         else:
-            self.links[a].add(b)
-            self.links[b].add(a)
+            self._link(a, b)
 
     def merge(self, row: Sequence[int], where: str) -> None:
         """Apply an inference step ``i, j, c_1, ..``: the groups of the c are linked to each other, to i and to j.
@@ -118,13 +94,18 @@ class State:
         for position, c in enumerate(clique):
             if self.contradiction:
                 break  # no clustering is left, and everything is true of none
-            if not self.links[c].issuperset([i, j, *clique[:position]]):
+            if not self.links.get(c, set()).issuperset([i, j, *clique[:position]]):
                 raise CertificateError(f"{where}: points {row[0]} and {row[1]} are united without a reason")
         self.unite(row[0], row[1])
 
     def is_infeasible(self, k: int) -> bool:
         """Whether no clustering into k clusters satisfies the state, decided exactly."""
-        return self.contradiction or len(self.links) < k or not is_colourable(self.links, k)
+        return self.contradiction or self.n_groups < k or not is_colourable(self.links, k)
+
+    def numbered(self) -> tuple[IntArray, int]:
+        """Return the group of each point, numbered from 0, and how many there are."""
+        _, groups = np.unique(np.array(self.group, dtype=np.int64), return_inverse=True)
+        return groups.reshape(-1).astype(np.int64), self.n_groups
 
     def forbidden(self, groups: IntArray, size: int, where: str) -> BoolArray:
         """Say which super-points of a proof cannot link: a stated cannot-link or a decision separates points of them.
@@ -144,3 +125,7 @@ class State:
         linked[first, second] = linked[second, first] = True
         np.fill_diagonal(linked, val=False)
         return linked
+
+    def _link(self, a: int, b: int) -> None:
+        self.links.setdefault(a, set()).add(b)
+        self.links.setdefault(b, set()).add(a)

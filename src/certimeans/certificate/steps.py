@@ -1,0 +1,130 @@
+"""The rules of the proof: a table from the kind of a step to what verifies it.
+
+A verifier gets the context, the state of the entry and the step. It changes the state, or returns a bound that holds
+for every clustering of the state, or says that this bound is being proven by another process; a branch returns the two
+entries that share its clusterings between them. A new kind is a new row here and in ``read.ARRAYS``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Literal, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from certimeans._typing import BoolArray
+from certimeans.certificate.archive import require
+from certimeans.certificate.ball import covariance_in_balls, relaxation_in_balls
+from certimeans.certificate.bound import covariance_in_floats, relaxation_in_floats
+from certimeans.certificate.geometry import Geometry
+from certimeans.certificate.read import Certificate, Multipliers, Step
+from certimeans.certificate.state import State
+from certimeans.errors import CertificateError
+
+Arithmetic = Literal["float", "ball"]
+RELAXATION = {"float": relaxation_in_floats, "ball": relaxation_in_balls}
+COVARIANCE = {"float": covariance_in_floats, "ball": covariance_in_balls}
+
+
+class Context(NamedTuple):
+    """What all steps of a proof are about, and how to compute; ``pool`` is ``None`` for this process alone."""
+
+    certificate: Certificate
+    data: Geometry
+    arithmetic: Arithmetic
+    pool: ProcessPoolExecutor | None
+
+
+class Branch(NamedTuple):
+    """Two points, and the entries for the clusterings that have them together and apart."""
+
+    pair: tuple[int, int]
+    together: int
+    apart: int
+
+
+Bound = float | Future[float]
+Verifier = Callable[[Context, State, Step], Bound | Branch | None]
+
+
+def merge(context: Context, state: State, step: Step) -> None:
+    """Unite points as the rows say, each for a reason that is checked."""
+    for number, row in enumerate(context.certificate.merges(step).tolist()):
+        state.merge(row, f"{step.where}, row {number}")
+
+
+def covariance(context: Context, state: State, step: Step) -> float:  # noqa: ARG001
+    """Compute the covariance bound of the state's groups."""
+    groups, size = state.numbered()
+    if size < context.certificate.k:
+        return math.inf  # no clustering is left
+    if context.data.is_zero:
+        return 0.0
+    points = context.data.super_points(groups, size)
+    return COVARIANCE[context.arithmetic](context.data, points, context.certificate.k)
+
+
+def relaxation(context: Context, state: State, step: Step) -> Bound:
+    """Compute the bound that multipliers prove."""
+    proof = context.certificate.multipliers(step)
+    forbidden = state.forbidden(proof.groups, proof.size, step.where)
+    upper = np.triu_indices(proof.size)
+    wrong = np.flatnonzero((proof.slack < 0) & ~forbidden[upper])
+    if wrong.size:
+        i, j = upper[0][wrong[0]], upper[1][wrong[0]]
+        raise CertificateError(f"{step.where}: the slack of super-points {i} and {j}, which may link, is negative")
+    if context.data.is_zero:
+        return 0.0
+    if context.pool is not None:
+        return context.pool.submit(_prove_in_pool, proof, forbidden)
+    return RELAXATION[context.arithmetic](context.data, proof, forbidden, context.certificate.k)
+
+
+def infeasible(context: Context, state: State, step: Step) -> float:
+    """Decide that no clustering satisfies the state."""
+    if not state.is_infeasible(context.certificate.k):
+        raise CertificateError(f"{step.where}: this is claimed to be infeasible, but there are clusterings")
+    return math.inf
+
+
+def branch(context: Context, state: State, step: Step) -> Branch:  # noqa: ARG001
+    """Read a branch; check.py sees to it that every entry belongs to one."""
+    pair, entries = step.content.get("pair"), [step.content.get(key) for key in ("together", "apart")]
+    n = context.certificate.n
+    require(
+        isinstance(pair, list) and len(pair) == 2 and all(type(i) is int and 0 <= i < n for i in pair),
+        f"{step.where}: pair must be two of the {n} points",
+    )
+    i, j = pair  # type: ignore[misc]
+    require(i != j, f"{step.where}: pair must be two different points")
+    last = len(context.certificate.proof) - 1
+    require(
+        all(type(entry) is int and step.entry < entry <= last for entry in entries),
+        f"{step.where}: together and apart must be entries after this one",
+    )
+    return Branch((i, j), *entries)  # type: ignore[arg-type]
+
+
+VERIFIERS: dict[str, Verifier] = {
+    "merge": merge,
+    "covariance": covariance,
+    "relaxation": relaxation,
+    "infeasible": infeasible,
+    "branch": branch,
+}
+
+_worker: dict[str, tuple[Geometry, Arithmetic, int]] = {}
+
+
+def start_worker(data: Geometry, arithmetic: Arithmetic, k: int) -> None:
+    """Tell a process of the pool, once, what all its tasks are about; one BLAS thread each."""
+    threadpool_limits(limits=1, user_api="blas")
+    _worker["context"] = (data, arithmetic, k)
+
+
+def _prove_in_pool(proof: Multipliers, forbidden: BoolArray) -> float:
+    data, arithmetic, k = _worker["context"]
+    return RELAXATION[arithmetic](data, proof, forbidden, k)
