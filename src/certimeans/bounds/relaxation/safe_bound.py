@@ -41,10 +41,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dsyevr
 
 from certimeans._typing import FloatArray
 from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.lapack import dpotrf, dsyevr
 from certimeans.bounds.relaxation.model import UNIT_ROUNDOFF, Relaxation, rounding_factor
 
 _SHIFTS = (1.0, 1e3, 1e6)
@@ -138,8 +138,8 @@ def _spectral_minimum(matrix: FloatArray, relaxation: Relaxation) -> tuple[float
     half = image - 0.5 * (value + norm) * direction
     compressed = matrix - np.outer(direction, half) - np.outer(half, direction)
     forming_error = 4 * UNIT_ROUNDOFF * norm + (8 * UNIT_ROUNDOFF + 2 * direction_error) * float(np.linalg.norm(half))
-    values, vectors, _, _, failed = dsyevr(compressed, range="I", il=1, iu=k - 1, lower=1)
-    lowest, below = values[: k - 1], np.ascontiguousarray(vectors[:, : k - 1])
+    lowest, vectors, failed = dsyevr(compressed, il=1, iu=k - 1, lower=1)
+    below = np.ascontiguousarray(vectors)
     if failed or not (np.isfinite(lowest).all() and np.isfinite(below).all()):
         return -np.inf, 0.0
     level = float(lowest.max())
@@ -155,7 +155,7 @@ def _spectral_minimum(matrix: FloatArray, relaxation: Relaxation) -> tuple[float
         shifted = lifted.copy()
         shifted[diagonal] += attempt * shift
         trace = float(np.abs(shifted[diagonal]).sum())
-        if dpotrf(shifted, lower=1, overwrite_a=1, clean=0)[1] == 0:
+        if dpotrf(shifted, lower=1)[1] == 0:
             margin = attempt * shift + forming_error + (growth + 8 * UNIT_ROUNDOFF) * trace
             spectral = (k - 1) * level - lifting
             error = (k - 1) * margin + rounding_factor(size + k + 4) * (k * abs(level) + lifting)
