@@ -36,7 +36,7 @@ from certimeans.search.workers import Workers
 from certimeans.status import SolveStatus, relative_gap
 
 _POLL_SECONDS = 0.1
-_GRACE_SECONDS = 0.5
+_GRACE_SECONDS = 0.3
 """How long nodes that were told to stop may take to return their bounds."""
 
 
