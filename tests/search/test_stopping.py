@@ -40,19 +40,18 @@ def at_the_root(progress):
 
 solve(numpy.random.default_rng(0).random((40, 5)), 3)
 result = solve(numpy.random.default_rng(0).random((6000, 5)), 10, callback=at_the_root)
-print(result.status, time.monotonic() - sent[-1], result.objective, result.lower_bound)
+print(result.status, time.monotonic() - sent[-1], result.objective, result.lower_bound, time.time())
 """
 
 
 def test_ctrl_c_ends_a_large_problem_at_once() -> None:
     """6,000 points, interrupted at the root, in the middle of linear algebra: answer and end within a second each."""
     done = subprocess.run([sys.executable, "-c", CTRL_C], capture_output=True, text=True, check=True, timeout=100)
-    ended = time.monotonic()
-    status, seconds, objective, bound = done.stdout.split()
+    status, seconds, objective, bound, printed = done.stdout.split()
+    assert time.time() - float(printed) < 1.0
     assert status == "interrupted"
     assert float(seconds) < 1.0
     assert 0 <= float(bound) < float(objective) < np.inf
-    assert time.monotonic() - ended < 2.0
 
 
 class _Stuck:
