@@ -2,13 +2,14 @@ import errno
 import logging
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from certimeans import InputError, SolveStatus, solve
 from certimeans.problem.io import atomic
+from certimeans.problem.io.atomic import write_atomically
 from certimeans.search import checkpoint, checkpointer
 from certimeans.search.checkpoint import CheckpointStore
 from certimeans.search.checkpointer import Checkpointer
@@ -79,7 +80,7 @@ def test_a_small_file_system_that_fills_up(tmp_path: Path, monkeypatch: pytest.M
     folder = tmp_path / "small"
     folder.mkdir()
     mount, umount = shutil.which("mount"), shutil.which("umount")
-    options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]
+    options: list[str | Path] = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]
     if (
         mount is None
         or umount is None
@@ -112,7 +113,7 @@ def test_there_is_a_checkpoint_at_every_moment_of_a_save(tmp_path: Path, monkeyp
     (tmp_path / "proofs" / "9-left_over.npz").write_bytes(b"")
     seen = 0
 
-    def look(original):  # type: ignore[no-untyped-def]
+    def look(original: Callable[..., object]) -> Callable[..., None]:
         def step(*arguments: object) -> None:
             nonlocal seen
             assert_same(store_in(tmp_path).load(), SAVED)
@@ -122,7 +123,7 @@ def test_there_is_a_checkpoint_at_every_moment_of_a_save(tmp_path: Path, monkeyp
 
         return step
 
-    monkeypatch.setattr(checkpoint, "write_atomically", look(checkpoint.write_atomically))
+    monkeypatch.setattr(checkpoint, "write_atomically", look(write_atomically))
     monkeypatch.setattr(checkpoint, "_copy", look(checkpoint._copy))
     monkeypatch.setattr(Path, "replace", look(Path.replace))
     store.save(SAVED)

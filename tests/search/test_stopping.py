@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import certimeans.search.evaluate as evaluation
-import certimeans.solver
 from certimeans import SolveStatus, solve
 from certimeans.certificate.check import verify_directory
 from certimeans.deadline import Deadline
+from certimeans.presolve.reduce import presolve
 from certimeans.search import workers
 from certimeans.search.background import in_background, result_before
 from certimeans.search.evaluate import Surroundings, evaluate
@@ -100,13 +100,12 @@ def test_a_large_problem_in_a_thread_ends_like_a_small_one(monkeypatch: pytest.M
 
 def test_ctrl_c_during_presolve_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     """The handler is there from the start, and the search that follows ends at once."""
-    presolve = certimeans.solver.presolve
 
     def interrupted(*arguments: Any) -> Any:
         os.kill(os.getpid(), signal.SIGINT)
         return presolve(*arguments)
 
-    monkeypatch.setattr(certimeans.solver, "presolve", interrupted)
+    monkeypatch.setattr("certimeans.solver.presolve", interrupted)
     result = solve(branching_points(), 8)
     assert result.status is SolveStatus.INTERRUPTED
     assert result.message == ""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
 from dataclasses import dataclass, replace
+from decimal import ROUND_UP, Context
 
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
@@ -327,12 +328,17 @@ class Coordinator:
         if abandoned:
             parts.append(f"{abandoned} nodes given up after their workers died")
         elif status is SolveStatus.INTERRUPTED and is_complete:
-            gap = relative_gap(self.incumbent.cost, self._lower_bound())
+            gap = _rounded_up(relative_gap(self.incumbent.cost, self._lower_bound()))
             parts.append(
-                f"the search is complete: a gap of {gap:.1e} is proven, and double precision cannot prove a smaller one"
+                f"the search is complete: a gap of {gap} is proven, and double precision cannot prove a smaller one"
             )
         if status is not SolveStatus.OPTIMAL and self.workers.message:
             parts.append(self.workers.message)
         if self._checkpointer.message:
             parts.append(self._checkpointer.message)
         return "; ".join(parts)
+
+
+def _rounded_up(gap: float) -> str:
+    """Write a gap with two digits that do not claim more than was proven."""
+    return f"{Context(prec=2, rounding=ROUND_UP).create_decimal_from_float(gap):e}"

@@ -9,7 +9,7 @@ for compiled code. Names, arguments and results are those of ``scipy.linalg.lapa
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,8 @@ Single = NDArray[np.float32]
 
 def _function(name: str, n_arguments: int) -> Callable[..., None]:
     """Return a LAPACK function, which takes pointers only and returns nothing."""
-    capsule = cython_lapack.__pyx_capi__[name]
+    exported: Mapping[str, object] = cython_lapack.__pyx_capi__
+    capsule = exported[name]
     name_of, pointer_in = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -48,7 +49,7 @@ def _letter(letter: str) -> NDArray[np.bytes_]:
     return np.array([letter.encode()], dtype="S1")
 
 
-def ssyevd(a: Single, lower: int = 0) -> tuple[Single, Single, int]:
+def ssyevd(a: Single | FloatArray, lower: int = 0) -> tuple[Single, Single, int]:
     """Return all eigenvalues and eigenvectors of a symmetric matrix in single precision, and 0 if that worked."""
     n = len(a)
     vectors = np.array(a, dtype=np.float32, order="F", copy=True)
