@@ -106,7 +106,7 @@ def _own_bound(tree: Tree, presolved: Presolved, number: int, deadline: Deadline
             bound = result_before(in_background(prove, presolved, decisions, argument), deadline)
     except TimeoutError:
         return 0.0
-    except ValueError:
+    except (ValueError, ArithmeticError, LookupError):
         bound = -math.inf
     if math.isfinite(bound) and bound > 0:
         tree.note_proven(number)
