@@ -26,11 +26,11 @@ def test_bounds_count_once_they_are_proven() -> None:
     running.hear(NodeReport(1, 5.0, None, 0))
     assert running.lower_bound == 2.0
     report = NodeReport(1, 4.0, None, 0, (CovarianceStep(),))
-    running.hear(report)
+    assert running.hear(report)
     assert running.lower_bound == 4.0
     assert running.reports() == [report]
     running.finish(first)
-    running.hear(report)  # too late
+    assert not running.hear(report)  # too late
     assert math.isinf(running.lower_bound)
     assert running.reports() == []
     assert len(running) == 1

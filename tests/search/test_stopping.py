@@ -18,6 +18,7 @@ from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import presolve
 from certimeans.search import workers
 from certimeans.search.background import in_background, result_before
+from certimeans.search.checkpoint import CheckpointStore
 from certimeans.search.evaluate import Surroundings, evaluate
 from certimeans.search.node import NodeOutcome, NodeReport, NodeTask
 from tests.search.test_solve import branching_points, hard_points
@@ -86,8 +87,10 @@ def test_what_an_abandoned_evaluation_has_reported_counts(tmp_path: Path, monkey
     assert result.lower_bound == result.root_lower_bound == stuck.reported > 0
     result.save(tmp_path / "out", report=False)
     verify_directory(tmp_path / "out")
-    resumed = solve(points, 3, checkpoint=tmp_path / "saved")
-    assert resumed.status is SolveStatus.OPTIMAL
+    saved = CheckpointStore(tmp_path / "saved", result.instance).load()
+    assert saved is not None
+    assert saved.tree.argument(0)
+    assert solve(points, 3, checkpoint=tmp_path / "saved").status is SolveStatus.OPTIMAL
 
 
 def test_a_large_problem_in_a_thread_ends_like_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:

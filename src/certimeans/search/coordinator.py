@@ -134,7 +134,6 @@ class Coordinator:
         if status is not None:
             self._wind_down(status)
         status = self._stop_reason() or status or SolveStatus.INTERRUPTED
-        self._keep_reports()
         self._checkpointer.save(self._snapshot, force=True)
         is_complete = not self._open and not self._running.nodes()
         return SearchOutcome(
@@ -154,14 +153,6 @@ class Coordinator:
             self._collect(max(0.0, end - time.monotonic()))
         for future in self._running.futures:
             future.cancel()
-
-    def _keep_reports(self) -> None:
-        """Record what nodes that were left behind had proven until then."""
-        for report in self._running.reports():
-            self.tree.add_steps(report.number, report.steps)
-            self.tree.mark(report.number, TreeStatus.OPEN, report.lower_bound)
-            if report.number == ROOT:
-                self._tally.note_root(report.lower_bound, report.cuts, self.deadline.elapsed())
 
     def _enqueue(self, node: TreeNode, inheritance: Inheritance | None) -> None:
         self._open.push(
@@ -242,10 +233,10 @@ class Coordinator:
         nodes = {task.number: task for task in lost if isinstance(task, NodeTask)}
         verdict = self._recovery.requeue_lost(list(nodes), may_be_the_cause=may_be_the_cause)
         for number in verdict.requeue:
-            self._open.push(nodes[number])
+            self._open.push(replace(nodes[number], lower_bound=self.tree.nodes[number].lower_bound))
         for number in verdict.give_up:  # what is proven about it already stands
             self._tally.count_abandoned()
-            self._close(number, TreeStatus.GIVEN_UP, nodes[number].lower_bound)
+            self._close(number, TreeStatus.GIVEN_UP, self.tree.nodes[number].lower_bound)
 
     def _close(self, number: int, status: TreeStatus, bound: float) -> None:
         self.tree.mark(number, status, bound)
@@ -254,9 +245,14 @@ class Coordinator:
     def _hear(self, report: NodeReport) -> None:
         """Take over what a running node has found so far."""
         self._offer(report.labels)
-        self._running.hear(report)
+        if self._running.hear(report) and report.steps:
+            self.tree.add_steps(report.number, report.steps)
+            self.tree.mark(report.number, TreeStatus.OPEN, report.lower_bound)
+            if report.number == ROOT:
+                self._tally.note_root(report.lower_bound, report.cuts, self.deadline.elapsed())
         self._tally.cuts = report.cuts
         self._announce()
+        self._checkpointer.save(self._snapshot)
 
     def _take(self, task: Task, outcome: NodeOutcome | SearchFindings) -> None:
         """Take over what a task ended with."""
