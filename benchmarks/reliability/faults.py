@@ -56,7 +56,7 @@ def killed_dask_workers(count: int) -> Outcome:
                 client.wait_for_workers(2, timeout=60)
                 timer = threading.Timer(random.random() * 3, cluster.workers[0].kill)
                 timer.start()
-                result = solve(points, 8, executor=client.get_executor())
+                result = solve(points, 8, executor=client)
                 timer.cancel()
                 client.close()
             finally:

@@ -9,7 +9,7 @@ import argparse
 import time
 
 from benchmarks.record import markdown_table, write_result
-from benchmarks.reliability import answers, certificates, faults
+from benchmarks.reliability import answers, certificates, checkpoints, faults
 
 CHECKS = (
     (answers.brute_force, 5000),
@@ -23,6 +23,8 @@ CHECKS = (
     (faults.interrupted, 20),
     (faults.time_limits, 24),
     (faults.nothing_left_behind, 20),
+    (checkpoints.edited_checkpoints, 300),
+    (checkpoints.full_disks, 20),
 )
 
 

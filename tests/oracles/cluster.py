@@ -14,20 +14,29 @@ DASK = [sys.executable, "-m", "dask"]
 class Cluster:
     """A scheduler and workers, each a process of its own on loopback."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, n_workers: int = 2) -> None:
         self._folder = folder
-        self._scheduler = self._start("scheduler", "--port", "0")
-        self.workers = [self._start("worker", "--nthreads", "1", "--no-nanny") for _ in range(2)]
-        self._started = [self._scheduler, *self.workers]
+        self._started: list[subprocess.Popen[bytes]] = []
+        self._start("scheduler", "--port", "0")
+        self.workers: list[subprocess.Popen[bytes]] = []
+        for _ in range(n_workers):
+            self.add_worker()
+
+    def add_worker(self) -> None:
+        """Start another worker, without waiting for it."""
+        self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny"))
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
         places = ("--host", "127.0.0.1", "--scheduler-file", "scheduler.json", "--no-dashboard")
-        return subprocess.Popen(
-            [*DASK, *arguments, *places],
-            cwd=self._folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+        self._started.append(
+            subprocess.Popen(
+                [*DASK, *arguments, *places],
+                cwd=self._folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
         )
+        return self._started[-1]
 
     def address(self) -> str:
         """Wait for the scheduler to say where it listens."""

@@ -12,6 +12,7 @@ def test_cost_centres_and_sizes_of_a_hand_made_clustering() -> None:
     clustering = Clustering.from_labels(Instance.create([[0, 0], [9, 9], [2, 0]], 2), [7, 3, 7])
     assert clustering.labels.tolist() == [0, 1, 0]
     assert clustering.cost == 2.0
+    assert clustering.centres is not None
     assert clustering.centres.tolist() == [[1.0, 0.0], [9.0, 9.0]]
     assert clustering.sizes.tolist() == [2, 1]
 

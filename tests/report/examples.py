@@ -57,7 +57,13 @@ def make_result(
         ),
         **changes,
     }
-    counted = {"root_lower_bound": 0.9 * bound, "root_seconds": 0.5, "nodes": 3, "cuts": 10, "seconds": 1.0}
+    counted: dict[str, Any] = {
+        "root_lower_bound": 0.9 * bound,
+        "root_seconds": 0.5,
+        "nodes": 3,
+        "cuts": 10,
+        "seconds": 1.0,
+    }
     for name in counted.keys() & fields.keys():
         counted[name] = fields.pop(name)
     return SolveResult(
@@ -88,7 +94,7 @@ def full_tree(depth: int) -> Tree:
         status = ends[number % 4] if is_leaf else TreeStatus.BRANCHED
         bound = math.inf if status is TreeStatus.INFEASIBLE else 10.0 + number
         parent = (number - 1) // 2
-        decision = None if number == 0 else Decision(parent, parent + 1, number % 2 == 1)
+        decision = None if number == 0 else Decision(2 * parent + 1, 2 * parent + 2, number % 2 == 1)
         nodes.append(TreeNode(number, parent if number else -1, decision, status, bound, 5, 0.1))
     return Tree.of(nodes)
 

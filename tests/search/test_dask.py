@@ -1,5 +1,6 @@
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own, on Python's and
 
 
 def test_a_cluster_proves_the_same_optimum(client: Any) -> None:
-    """Through Dask's executor, with as many nodes outstanding as there are threads."""
+    """Through the client or its executor, with as many nodes outstanding as there are threads."""
     points = branching_points()
     serial = solve(points, 8)
-    result = solve(points, 8, executor=client.get_executor())
-    assert result.status is SolveStatus.OPTIMAL
-    assert result.objective == pytest.approx(serial.objective, rel=1e-4)
+    for executor in (client, client.get_executor()):
+        result = solve(points, 8, executor=executor)
+        assert result.status is SolveStatus.OPTIMAL
+        assert result.objective == pytest.approx(serial.objective, rel=1e-4)
 
 
 def test_a_killed_worker_of_the_cluster_costs_only_its_nodes(cluster: Cluster, client: Any) -> None:
@@ -53,11 +55,41 @@ def test_a_killed_worker_of_the_cluster_costs_only_its_nodes(cluster: Cluster, c
         if progress.nodes_done >= 2 and len(cluster.workers) == 2:
             os.kill(cluster.workers.pop().pid, signal.SIGKILL)
 
-    result = solve(points, 8, executor=client.get_executor(), callback=kill_one)
+    result = solve(points, 8, executor=client, callback=kill_one)
     assert len(cluster.workers) == 1
     assert result.status is SolveStatus.OPTIMAL
     assert result.message == ""
     assert result.objective == pytest.approx(serial.objective, rel=1e-4)
+
+
+def test_a_cluster_without_workers_is_said_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A warning says what to do, at the start and when the last worker dies; limits are kept, and workers may come."""
+    cluster = Cluster(tmp_path, n_workers=0)
+    told: list[str] = []
+
+    def look_after_workers(progress: Progress) -> None:
+        if progress.message and not cluster.workers:
+            told.append(progress.message)
+            cluster.add_worker()
+        if progress.nodes_done >= 2 and len(told) == 1:
+            cluster.workers.pop().kill()
+
+    try:
+        client = connect(cluster.address())
+        began = time.monotonic()
+        stopped = solve(branching_points(), 8, executor=client, time_limit=1.5)
+        assert time.monotonic() - began < 2.5
+        assert stopped.status is SolveStatus.TIME_LIMIT
+        assert "has no workers; start one with: dask worker tcp://" in stopped.message
+        assert len(caplog.records) == 1
+        result = solve(branching_points(), 8, executor=client, callback=look_after_workers, time_limit=100)
+        client.close()
+    finally:
+        cluster.close()
+    assert len(told) == 2
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.message == ""
+    assert sum("has no workers" in record.getMessage() for record in caplog.records) == 3
 
 
 def test_the_command_line_uses_a_cluster(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

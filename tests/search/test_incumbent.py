@@ -3,9 +3,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from certimeans.heuristics.incumbent import Incumbent
 
 from certimeans.problem.instance import Instance
+from certimeans.search.incumbent import Incumbent
 
 
 def make_instance() -> Instance:

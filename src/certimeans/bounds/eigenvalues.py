@@ -27,9 +27,9 @@ that shift, which is covered by the factor 4 in d.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dsyevr
 
 from certimeans._typing import FloatArray
+from certimeans.bounds.lapack import dpotrf, dsyevr
 from certimeans.problem.rounding import UNIT_ROUNDOFF, rounding_factor
 
 LARGEST = 1e100
@@ -58,8 +58,8 @@ def lowest_eigenvalue_sum(matrix: FloatArray, count: int, matrix_error: float) -
         Minus infinity if no proof was found.
     """
     size = len(matrix)
-    values, vectors, _, _, failed = dsyevr(matrix, range="I", il=1, iu=count, lower=1)
-    lowest, below = values[:count], np.ascontiguousarray(vectors[:, :count])
+    lowest, vectors, failed = dsyevr(matrix, il=1, iu=count, lower=1)
+    below = np.ascontiguousarray(vectors)
     if failed or not (np.isfinite(lowest).all() and np.isfinite(below).all()):
         return -np.inf, 0.0
     level = float(lowest.max())
@@ -79,7 +79,7 @@ def lowest_eigenvalue_sum(matrix: FloatArray, count: int, matrix_error: float) -
         shifted = lifted.copy()
         shifted[diagonal] += attempt * shift
         trace = float(np.abs(shifted[diagonal]).sum())
-        if dpotrf(shifted, lower=1, overwrite_a=1, clean=0)[1] == 0:
+        if dpotrf(shifted, lower=1)[1] == 0:
             margin = attempt * shift + forming_error + (growth + 8 * UNIT_ROUNDOFF) * trace
             error = count * margin + rounding_factor(size + count + 5) * (count * abs(level) + lifting)
             return count * level - lifting, error

@@ -16,8 +16,8 @@ that every error bound contains.
 **A Gram matrix.** cost = sum_i w_i K_ii - sum over clusters of (sum of w_i w_j K_ij over its pairs) / W, where large
 numbers may cancel. The sums are taken in twice the working precision.
 
-Where the interval is not narrow, because magnitudes differ by hundreds of powers of ten, the same formulas are
-evaluated in rational numbers: slow, exact, and hardly ever needed.
+Where the interval is not narrow, because magnitudes differ by hundreds of powers of ten, and for small tables, the same
+formulas are evaluated exactly, in integers.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from certimeans.compilation import compiled
 from certimeans.problem.rounding import UNIT_ROUNDOFF, rounded_down, rounded_up
 
 _TINY = 2.0**-1060  # above everything that can underflow in one operation
+_SMALL_TABLE = 5_000  # entries: some milliseconds in integers
 _NARROW = 1e-9  # relative width from which on an interval is good enough
 _LEAST_TOTAL = 2.0**-900  # sums below it may consist of what underflowed
 
@@ -59,6 +60,9 @@ def cost_by_feature(
     list
         For each feature a number that is not above its cost and one that is not below; both 0 only if it is.
     """
+    if points.size <= _SMALL_TABLE:
+        exact = [_exact_cost_of_feature(points[:, j], weights, labels, k) for j in range(points.shape[1])]
+        return [(cost, cost) for cost in exact]
     weight_exponent = exponent_of(weights)
     scaled_weights = np.ldexp(weights, -weight_exponent)
     exponents = np.frexp(np.maximum(points.max(axis=0), -points.min(axis=0)))[1]
@@ -71,8 +75,8 @@ def cost_by_feature(
         if not varies[j]:
             intervals.append((Fraction(0), Fraction(0)))
         elif high[j] < _LEAST_TOTAL or high[j] - low[j] > _NARROW * high[j]:
-            exact = _exact_cost_of_feature(points[:, j], weights, labels, k)
-            intervals.append((exact, exact))
+            cost = _exact_cost_of_feature(points[:, j], weights, labels, k)
+            intervals.append((cost, cost))
         else:
             intervals.append((Fraction(float(low[j])) * unit, Fraction(float(high[j])) * unit))
     return intervals
@@ -96,15 +100,25 @@ def as_interval(low: Fraction, high: Fraction) -> Interval:
 
 
 def _exact_cost_of_feature(values: FloatArray, weights: FloatArray, labels: IntArray, k: int) -> Fraction:
-    """Evaluate sum w x^2 - sum_c (sum w x)^2 / W_c in rational numbers."""
-    squares = Fraction(0)
-    sums, totals = [Fraction(0)] * k, [Fraction(0)] * k
-    for value, weight, c in zip(values.tolist(), weights.tolist(), labels.tolist(), strict=True):
-        x, w = Fraction(value), Fraction(weight)
+    """Evaluate sum w x^2 - sum_c (sum w x)^2 / W_c exactly."""
+    numbers, exponent = _as_integers(values)
+    integer_weights, weight_exponent = _as_integers(weights)
+    squares, sums, totals = 0, [0] * k, [0] * k
+    for x, w, c in zip(numbers, integer_weights, labels.tolist(), strict=True):
         squares += w * x * x
         sums[c] += w * x
         totals[c] += w
-    return squares - sum((s * s / w for s, w in zip(sums, totals, strict=True)), Fraction(0))
+    saved = sum((Fraction(s * s, w) for s, w in zip(sums, totals, strict=True)), Fraction(0))
+    return (squares - saved) * Fraction(2) ** (weight_exponent + 2 * exponent)
+
+
+def _as_integers(values: FloatArray) -> tuple[list[int], int]:
+    """Return integers m and an exponent e with values = m 2^e."""
+    mantissas, exponents = np.frexp(values)
+    lowest = int(exponents[values != 0].min(initial=2000))
+    shifts = np.where(values != 0, exponents - lowest, 0).tolist()
+    integers = np.ldexp(mantissas, 53).astype(np.int64).tolist()
+    return [m << shift for m, shift in zip(integers, shifts, strict=True)], lowest - 53
 
 
 def _exact_cost_of_gram(gram: FloatArray, weights: FloatArray, labels: IntArray, k: int) -> Fraction:

@@ -8,6 +8,7 @@ it again.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -160,11 +161,13 @@ class CheckpointStore:
         Raises
         ------
         InputError
-            If it cannot be made or written to.
+            If it cannot be made or written to. A full disk is no reason: it may have space later.
         """
         try:
             (self.folder / _PROOFS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                return
             raise InputError(f"{self.folder}: the folder cannot be made ({error.strerror})") from None
         if not os.access(self.folder, os.W_OK | os.X_OK):
             raise InputError(f"{self.folder}: the folder cannot be written to")

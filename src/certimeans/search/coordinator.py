@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
 from dataclasses import dataclass, replace
+from decimal import ROUND_UP, Context
 
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
@@ -36,7 +37,7 @@ from certimeans.search.workers import Workers
 from certimeans.status import SolveStatus, pruning_cost, relative_gap
 
 _POLL_SECONDS = 0.1
-_GRACE_SECONDS = 0.5
+_GRACE_SECONDS = 0.3
 """How long nodes that were told to stop may take to return their bounds."""
 
 
@@ -134,7 +135,6 @@ class Coordinator:
         if status is not None:
             self._wind_down(status)
         status = self._stop_reason() or status or SolveStatus.INTERRUPTED
-        self._keep_reports()
         self._checkpointer.save(self._snapshot, force=True)
         is_complete = not self._open and not self._running.nodes()
         return SearchOutcome(
@@ -154,14 +154,6 @@ class Coordinator:
             self._collect(max(0.0, end - time.monotonic()))
         for future in self._running.futures:
             future.cancel()
-
-    def _keep_reports(self) -> None:
-        """Record what nodes that were left behind had proven until then."""
-        for report in self._running.reports():
-            self.tree.add_steps(report.number, report.steps)
-            self.tree.mark(report.number, TreeStatus.OPEN, report.lower_bound)
-            if report.number == ROOT:
-                self._tally.note_root(report.lower_bound, report.cuts, self.deadline.elapsed())
 
     def _enqueue(self, node: TreeNode, inheritance: Inheritance | None) -> None:
         self._open.push(
@@ -242,10 +234,10 @@ class Coordinator:
         nodes = {task.number: task for task in lost if isinstance(task, NodeTask)}
         verdict = self._recovery.requeue_lost(list(nodes), may_be_the_cause=may_be_the_cause)
         for number in verdict.requeue:
-            self._open.push(nodes[number])
+            self._open.push(replace(nodes[number], lower_bound=self.tree.nodes[number].lower_bound))
         for number in verdict.give_up:  # what is proven about it already stands
             self._tally.count_abandoned()
-            self._close(number, TreeStatus.GIVEN_UP, nodes[number].lower_bound)
+            self._close(number, TreeStatus.GIVEN_UP, self.tree.nodes[number].lower_bound)
 
     def _close(self, number: int, status: TreeStatus, bound: float) -> None:
         self.tree.mark(number, status, bound)
@@ -254,9 +246,14 @@ class Coordinator:
     def _hear(self, report: NodeReport) -> None:
         """Take over what a running node has found so far."""
         self._offer(report.labels)
-        self._running.hear(report)
+        if self._running.hear(report) and report.steps:
+            self.tree.add_steps(report.number, report.steps)
+            self.tree.mark(report.number, TreeStatus.OPEN, report.lower_bound)
+            if report.number == ROOT:
+                self._tally.note_root(report.lower_bound, report.cuts, self.deadline.elapsed())
         self._tally.cuts = report.cuts
         self._announce()
+        self._checkpointer.save(self._snapshot)
 
     def _take(self, task: Task, outcome: NodeOutcome | SearchFindings) -> None:
         """Take over what a task ended with."""
@@ -332,12 +329,17 @@ class Coordinator:
         elif status is not SolveStatus.OPTIMAL and self._remarks:
             parts += self._remarks
         elif status is SolveStatus.INTERRUPTED and is_complete:
-            gap = relative_gap(self.incumbent.cost, self._lower_bound())
+            gap = _rounded_up(relative_gap(self.incumbent.cost, self._lower_bound()))
             parts.append(
-                f"the search is complete: a gap of {gap:.1e} is proven, and double precision cannot prove a smaller one"
+                f"the search is complete: a gap of {gap} is proven, and double precision cannot prove a smaller one"
             )
         if status is not SolveStatus.OPTIMAL and self.workers.message:
             parts.append(self.workers.message)
         if self._checkpointer.message:
             parts.append(self._checkpointer.message)
         return "; ".join(parts)
+
+
+def _rounded_up(gap: float) -> str:
+    """Write a gap with two digits that do not claim more than was proven."""
+    return f"{Context(prec=2, rounding=ROUND_UP).create_decimal_from_float(gap):e}"

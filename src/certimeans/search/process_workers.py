@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, wait
 from pathlib import Path
 
-from joblib.externals.loky import ProcessPoolExecutor
 from threadpoolctl import threadpool_limits
 
 from certimeans.deadline import Deadline
@@ -57,6 +56,8 @@ class ProcessWorkers:
 
     def _start(self) -> Executor:
         # loky's processes need no `if __name__ == "__main__"` in the user's script, and notice when one is killed.
+        from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415  # takes a while, and is rarely needed
+
         self._board.write_problem()
         pool: Executor = ProcessPoolExecutor(self.capacity, initializer=_prepare_worker, initargs=(self._board.folder,))
         return pool

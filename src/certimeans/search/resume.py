@@ -108,7 +108,7 @@ def _own_bound(tree: Tree, presolved: Presolved, number: int, deadline: Deadline
             bound = result_before(in_background(prove, presolved, decisions, argument), deadline)
     except TimeoutError:
         return nothing
-    except ValueError:
+    except (ValueError, ArithmeticError, LookupError):
         bound = -math.inf
     if math.isfinite(bound) and bound > nothing:
         tree.note_proven(number)

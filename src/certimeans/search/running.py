@@ -56,10 +56,12 @@ class RunningTasks:
         self._reports.clear()
         return tasks
 
-    def hear(self, report: NodeReport) -> None:
-        """Keep the latest report of a node that is running; later ones are never worse."""
-        if any(node.number == report.number for node in self.nodes()):
+    def hear(self, report: NodeReport) -> bool:
+        """Keep the latest report of a node, if it is still running; say whether it is."""
+        is_running = any(node.number == report.number for node in self.nodes())
+        if is_running:
             self._reports[report.number] = report
+        return is_running
 
     def nodes(self) -> list[NodeTask]:
         """Return the nodes that are running or starting."""

@@ -15,9 +15,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh_tridiagonal
-from scipy.linalg.lapack import spotrf, ssyevd, strtri
+from scipy.linalg.lapack import spotrf, strtri
 
 from certimeans._typing import FloatArray
+from certimeans.bounds.lapack import ssyevd
 from certimeans.compilation import compiled_fast
 
 Single: TypeAlias = NDArray[np.float32]
@@ -75,7 +76,7 @@ class SpectralProjector:
         size = len(self.direction)
         # The direction u goes to the bottom of the spectrum, where the projection sends it to zero.
         matrix = _compressed(primal, slope, step, self.direction, 0.0, to_the_bottom=True)
-        values, vectors, failed = ssyevd(matrix, lower=0, overwrite_a=1)
+        values, vectors, failed = ssyevd(matrix)
         if failed or not np.isfinite(values[-1]):
             raise SpectralError("full decomposition")
         levels = project_onto_capped_simplex(values.astype(np.float64), float(self.rank))
@@ -108,7 +109,7 @@ class SpectralProjector:
         if orthonormal is None:
             return None
         small = orthonormal.T @ (matrix @ orthonormal)
-        values, rotation, failed = ssyevd(0.5 * (small + small.T), overwrite_a=1)
+        values, rotation, failed = ssyevd(0.5 * (small + small.T))
         if failed or not np.isfinite(values[0]) or values[0] < low:
             return None  # a Ritz value below the damped interval: the estimate of the spectrum's end was wrong
         levels = project_onto_capped_simplex(values.astype(np.float64), float(self.rank))

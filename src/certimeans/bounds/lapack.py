@@ -1,0 +1,91 @@
+"""LAPACK without Python's global lock.
+
+scipy's own wrappers hold the lock: for a matrix of order 4,000 nothing else in the process runs for seconds, no other
+thread and no signal handler, so that neither time limits nor Ctrl-C can be kept. The same functions of the same library
+are called here through ctypes, which releases the lock; their addresses are what ``scipy.linalg.cython_lapack`` exports
+for compiled code. Names, arguments and results are those of ``scipy.linalg.lapack``, as far as they are needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cython_lapack
+
+from certimeans._typing import FloatArray
+
+Single = NDArray[np.float32]
+
+
+def _function(name: str, n_arguments: int) -> Callable[..., None]:
+    """Return a LAPACK function, which takes pointers only and returns nothing."""
+    exported: Mapping[str, object] = cython_lapack.__pyx_capi__
+    capsule = exported[name]
+    name_of, pointer_in = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    address = pointer_in(capsule, name_of(capsule))
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(address)
+
+
+_SSYEVD = _function("ssyevd", 11)
+_DSYEVR = _function("dsyevr", 21)
+_DPOTRF = _function("dpotrf", 5)
+
+
+def _pointer(value: NDArray[Any]) -> int:
+    return value.ctypes.data
+
+
+def _integer(value: int) -> NDArray[np.intc]:
+    return np.array([value], dtype=np.intc)
+
+
+def _letter(letter: str) -> NDArray[np.bytes_]:
+    return np.array([letter.encode()], dtype="S1")
+
+
+def ssyevd(a: Single | FloatArray, lower: int = 0) -> tuple[Single, Single, int]:
+    """Return all eigenvalues and eigenvectors of a symmetric matrix in single precision, and 0 if that worked."""
+    n = len(a)
+    vectors = np.array(a, dtype=np.float32, order="F", copy=True)
+    values = np.empty(n, dtype=np.float32)
+    work = np.empty(max(1, 1 + 6 * n + 2 * n * n), dtype=np.float32)
+    integers = np.empty(3 + 5 * n, dtype=np.intc)
+    info = _integer(0)
+    arguments = (
+        _letter("V"), _letter("L" if lower else "U"), _integer(n), vectors, _integer(max(1, n)), values,
+        work, _integer(len(work)), integers, _integer(len(integers)), info,
+    )  # fmt: skip
+    _SSYEVD(*map(_pointer, arguments))
+    return values, vectors, int(info[0])
+
+
+def dsyevr(a: FloatArray, il: int, iu: int, lower: int = 0) -> tuple[FloatArray, FloatArray, int]:
+    """Return the eigenvalues number ``il`` to ``iu``, counted from 1, with their eigenvectors, and 0 if that worked."""
+    n, count = len(a), iu - il + 1
+    matrix = np.array(a, dtype=np.float64, order="F", copy=True)
+    values, vectors = np.empty(n), np.empty((n, count), order="F")
+    support = np.empty(2 * max(1, count), dtype=np.intc)
+    work, integers = np.empty(max(1, 72 * n)), np.empty(max(1, 10 * n), dtype=np.intc)  # room for blocks of 64
+    found, info, zero = _integer(0), _integer(0), np.zeros(1)
+    arguments = (
+        _letter("V"), _letter("I"), _letter("L" if lower else "U"), _integer(n), matrix, _integer(max(1, n)),
+        zero, zero, _integer(il), _integer(iu), zero, found, values, vectors, _integer(max(1, n)), support,
+        work, _integer(len(work)), integers, _integer(len(integers)), info,
+    )  # fmt: skip
+    _DSYEVR(*map(_pointer, arguments))
+    return values[:count], vectors, int(info[0])
+
+
+def dpotrf(a: FloatArray, lower: int = 0) -> tuple[FloatArray, int]:
+    """Return a triangle of the Cholesky factor (the other one is not touched), and 0 if the matrix is positive."""
+    factor = np.array(a, dtype=np.float64, order="F", copy=True)
+    info = _integer(0)
+    arguments = (_letter("L" if lower else "U"), _integer(len(a)), factor, _integer(max(1, len(a))), info)
+    _DPOTRF(*map(_pointer, arguments))
+    return factor, int(info[0])

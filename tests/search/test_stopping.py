@@ -1,0 +1,157 @@
+"""Limits and Ctrl-C, whatever the search is doing."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import certimeans.search.evaluate as evaluation
+from certimeans import SolveStatus, solve
+from certimeans.certificate.check import verify
+from certimeans.deadline import Deadline
+from certimeans.presolve.reduce import presolve
+from certimeans.search import workers
+from certimeans.search.background import in_background, result_before
+from certimeans.search.checkpoint import CheckpointStore
+from certimeans.search.evaluate import Surroundings, evaluate
+from certimeans.search.node import NodeOutcome, NodeReport, NodeTask
+from tests.search.test_solve import branching_points, hard_points
+
+CTRL_C = """
+import os, signal, sys, threading, time
+import numpy
+from certimeans import solve
+
+sent = []
+
+def interrupt():
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+def at_the_root(progress):
+    if progress.phase == "root" and not sent:
+        sent.append(0.0)
+        threading.Timer(1.0, interrupt).start()
+
+solve(numpy.random.default_rng(0).random((40, 5)), 3)
+result = solve(numpy.random.default_rng(0).random((6000, 5)), 10, callback=at_the_root)
+print(result.status, time.monotonic() - sent[-1], result.objective, result.lower_bound, time.time())
+"""
+
+
+def test_ctrl_c_ends_a_large_problem_at_once() -> None:
+    """6,000 points, interrupted at the root, in the middle of linear algebra: answer and end within a second each."""
+    done = subprocess.run([sys.executable, "-c", CTRL_C], capture_output=True, text=True, check=True, timeout=100)
+    status, seconds, objective, bound, printed = done.stdout.split()
+    assert time.time() - float(printed) < 1.0
+    assert status == "interrupted"
+    assert float(seconds) < 1.0
+    assert 0 <= float(bound) < float(objective) < np.inf
+
+
+class _Stuck:
+    """An evaluation that reports what it found and then does not look at the clock for a while."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.reported = 0.0
+
+    def __call__(self, presolved: Any, task: NodeTask, surroundings: Surroundings) -> NodeOutcome:
+        outcome = evaluate(presolved, task, Surroundings(surroundings.deadline))
+        assert surroundings.report is not None
+        self.reported = 0.9 * outcome.lower_bound
+        surroundings.report(NodeReport(task.number, self.reported, outcome.labels, 0, outcome.steps))
+        time.sleep(self.seconds)
+        return outcome
+
+
+def test_what_an_abandoned_evaluation_has_reported_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bound, labels and steps are in the result, in its certificate and in the checkpoint."""
+    stuck = _Stuck(20.0)
+    points = hard_points(30)
+    solve(points, 3)  # compiled by now
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "LARGE_SIZE", 1)
+        patch.setattr(workers, "evaluate", stuck)
+        began = time.monotonic()
+        result = solve(points, 3, time_limit=2.0, checkpoint=tmp_path / "saved", gap=0.0)
+    assert time.monotonic() - began < 3.0
+    assert result.status is SolveStatus.TIME_LIMIT
+    assert result.labels is not None
+    assert result.lower_bound == result.root_lower_bound == stuck.reported > 0
+    result.save(tmp_path / "out", report=False)
+    verify(tmp_path / "out")
+    saved = CheckpointStore(tmp_path / "saved", result.instance).load()
+    assert saved is not None
+    assert saved.tree.argument(0)
+    assert solve(points, 3, checkpoint=tmp_path / "saved").status is SolveStatus.OPTIMAL
+
+
+def test_a_large_problem_in_a_thread_ends_like_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same labels, nodes and bounds."""
+    here = solve(hard_points(60), 5)
+    monkeypatch.setattr(workers, "LARGE_SIZE", 1)
+    there = solve(hard_points(60), 5)
+    assert (there.nodes, there.lower_bound, there.objective) == (here.nodes, here.lower_bound, here.objective)
+
+
+def test_ctrl_c_during_presolve_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handler is there from the start, and the search that follows ends at once."""
+
+    def interrupted(*arguments: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return presolve(*arguments)
+
+    monkeypatch.setattr("certimeans.solver.presolve", interrupted)
+    result = solve(branching_points(), 8)
+    assert result.status is SolveStatus.INTERRUPTED
+    assert result.message == ""
+
+
+def test_labels_of_a_heuristic_that_break_a_constraint_do_not_end_a_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are dropped: here every heuristic puts all points into one cluster."""
+    monkeypatch.setattr(
+        evaluation, "search_clustering", lambda points, **_: np.zeros(points.size, dtype=np.int64), raising=True
+    )
+    result = solve(hard_points(20), 3, max_nodes=2)
+    assert result.labels is None
+    assert result.status is not SolveStatus.OPTIMAL
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_time_limits_are_kept(n_jobs: int) -> None:
+    """1,500 points, one process and two."""
+    began = time.monotonic()
+    result = solve(np.random.default_rng(0).random((1500, 4)), 15, time_limit=2.0, n_jobs=n_jobs)
+    assert time.monotonic() - began < 3.0
+    assert result.status is SolveStatus.TIME_LIMIT
+
+
+def test_background_work_is_left_behind_at_a_deadline() -> None:
+    """Its result comes if it is there in time; errors come through."""
+    assert result_before(in_background(lambda: 3), Deadline()) == 3
+    with pytest.raises(ZeroDivisionError):
+        result_before(in_background(lambda: 1 // 0), Deadline())
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        result_before(in_background(time.sleep, 5), Deadline(0.1))
+    assert time.monotonic() - began < 1.0
+
+
+def test_a_shorter_deadline_ends_with_the_longer_one() -> None:
+    """It passes by itself, or with the other one; a request to stop ends both."""
+    long = Deadline(100)
+    short = long.within(0.0)
+    assert short.passed()
+    assert not long.passed()
+    other = long.within(50)
+    assert 49 < other.remaining() <= 50
+    long.request_stop()
+    assert other.passed()
+    assert Deadline(0.0).within(50).passed()
