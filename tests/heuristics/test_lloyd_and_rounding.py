@@ -6,7 +6,7 @@ from certimeans._typing import FloatArray, IntArray
 from certimeans.deadline import Deadline
 from certimeans.heuristics.lloyd import centroids, constrained_lloyd
 from certimeans.heuristics.rounding import approximate_centres, round_relaxation
-from certimeans.heuristics.search import search_clustering
+from certimeans.heuristics.upper_bound import search_clustering
 from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import by_first_appearance

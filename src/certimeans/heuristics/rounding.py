@@ -10,7 +10,7 @@ from certimeans._typing import FloatArray, IntArray
 from certimeans.deadline import Deadline
 from certimeans.heuristics.assignment import Assigner
 from certimeans.heuristics.lloyd import centroids, constrained_lloyd
-from certimeans.heuristics.search import SearchSettings, search_clustering
+from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.graph import Graph
 

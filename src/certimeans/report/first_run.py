@@ -14,9 +14,9 @@ def is_first_run() -> bool:
 
     That loop takes most of the time to compile, and every solve needs it.
     """
-    from certimeans.heuristics.memetic import evolve  # noqa: PLC0415
+    from certimeans.heuristics.memetic import draw_starts  # noqa: PLC0415
 
-    return not _is_stored(evolve)
+    return not _is_stored(draw_starts)
 
 
 def _is_stored(function: Any) -> bool:

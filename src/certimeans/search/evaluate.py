@@ -20,7 +20,7 @@ from certimeans.bounds.relaxation.inherit import inherit
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.deadline import Deadline
 from certimeans.heuristics.rounding import round_relaxation
-from certimeans.heuristics.search import SearchSettings, search_clustering
+from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected

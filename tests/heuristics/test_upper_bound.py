@@ -8,7 +8,7 @@ import pytest
 
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError
-from certimeans.heuristics.search import SearchSettings, search_clustering
+from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.graph import Graph, unique_edges
@@ -108,14 +108,16 @@ def test_a_deadline_is_kept_and_what_was_found_is_feasible() -> None:
     assert is_clustering(groups, labels)
 
 
-def test_a_passed_deadline_returns_the_colouring() -> None:
-    """Nothing could be searched, but a feasible clustering is known."""
+def test_a_passed_deadline_returns_a_feasible_clustering() -> None:
+    """Nothing could be searched; on a sparse graph one is assigned in order, on a dense one the colouring helps."""
     groups = large_problem(30, 3, 20)
-    colouring = find_colouring(groups.graph, 3)
-    labels = search_clustering(groups, colouring=colouring, deadline=Deadline(0.0))
+    labels = search_clustering(groups, deadline=Deadline(0.0))
     assert labels is not None
     assert is_clustering(groups, labels)
-    assert search_clustering(groups, deadline=Deadline(0.0)) is None
+    dense = large_problem(60, 3, 400)
+    labels = search_clustering(dense, colouring=find_colouring(dense.graph, 3), deadline=Deadline(0.0))
+    assert labels is not None
+    assert is_clustering(dense, labels)
 
 
 def test_an_infeasible_problem_ends_without_a_result() -> None:
