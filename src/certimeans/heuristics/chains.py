@@ -24,6 +24,9 @@ from certimeans.heuristics.state import (
 )
 from certimeans.randomness import RandomState, random_below
 
+# Not for tuning: a relative difference that may be rounding, as when two clusters change sides as a whole.
+_ROUNDING = 1e-13
+
 
 class Chains(NamedTuple):
     """Memory of a sweep of chains: what was looked at since what changed, and room for one chain.
@@ -209,12 +212,9 @@ def _chain_gain_by_gram(
             with_earlier += other * space.rows[v, u]
         own += 2.0 * signed * with_earlier
     square_a, square_b = clusters.square[a], clusters.square[b]
-    return float(
-        (square_a - 2.0 * with_a + own) / left_a
-        - square_a / clusters.weight[a]
-        + (square_b + 2.0 * with_b + own) / left_b
-        - square_b / clusters.weight[b]
-    )
+    before = square_a / clusters.weight[a] + square_b / clusters.weight[b]
+    after = (square_a - 2.0 * with_a + own) / left_a + (square_b + 2.0 * with_b + own) / left_b
+    return after - before if abs(after - before) > _ROUNDING * (abs(after) + abs(before)) else 0.0
 
 
 @inlined
@@ -235,7 +235,8 @@ def _chain_gain_by_coordinates(
         moved += chains.direction[t] ** 2
         apart += between * between
         after += (clusters.weight[b] * between + chains.direction[t]) ** 2
-    return float(moved / left_a + after / left_b - clusters.weight[b] * apart)
+    gain, before = moved / left_a + after / left_b, clusters.weight[b] * apart
+    return gain - before if abs(gain - before) > _ROUNDING * (gain + before) else 0.0
 
 
 @compiled_without_allocation

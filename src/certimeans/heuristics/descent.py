@@ -15,7 +15,7 @@ from certimeans.compilation import compiled_without_allocation, inlined
 from certimeans.heuristics.chains import Chains, begin_chains, swap_chains
 from certimeans.heuristics.ejections import Tree, begin_trees, grow_trees
 from certimeans.heuristics.moves import BEGIN, Recency, Sweep, forget_visits, sweep_freely
-from certimeans.heuristics.state import Clusters, SmallIntArray, Space, scatter, set_labels
+from certimeans.heuristics.state import Clusters, SmallIntArray, Space, most_improvements, scatter, set_labels
 from certimeans.randomness import RandomState, shuffle
 
 LOADS, GROWS_TREES, SWAPS_CHAINS = 0, 1, 2  # what a descent does next
@@ -189,7 +189,8 @@ def descend_linked(  # noqa: PLR0913  # compiled code takes its state apart
             sweep = swap_chains(space, clusters, chains, recency.order, sweep, left)
             spent += sweep.visits - visits + sweep.trials - trials
             work += sweep.visits - visits
-            if sweep.idle >= size and sweep.improvements == 0:
+            is_endless = sweep.improvements >= most_improvements(size)  # rounding feigns gains
+            if sweep.idle >= size and (sweep.improvements == 0 or is_endless):
                 cost = scatter(space, clusters)
                 if not is_thorough and best_cost < np.inf and is_better(cost, best_cost, effort.same_cost):
                     is_thorough = True

@@ -110,7 +110,7 @@ class SearchSettings:
     largest_gram: int = 2_500
     largest_cheap_dimension: int = 8
     batch: int = 10
-    evaluations_per_call: int = 1_000_000
+    evaluations_per_call: int = 300_000
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
