@@ -84,5 +84,5 @@ def test_a_pair_that_cannot_gain_stays() -> None:
     labels = np.array([0, 0, 0, 1, 1])
     set_labels(space, clusters, labels)
     begin_trees(space, clusters, recency, tree)
-    sweep = grow_trees(space, clusters, recency, tree, BEGIN, THOROUGH, 10**9)
+    grow_trees(space, clusters, recency, tree, BEGIN, THOROUGH, 10**9)
     assert (clusters.labels == labels).all()

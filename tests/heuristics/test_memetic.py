@@ -3,9 +3,17 @@ from __future__ import annotations
 import numpy as np
 
 from certimeans.deadline import Deadline
-from certimeans.heuristics.memetic import FRESH, Drawing, Family, MemeticSearch, Population, draw_starts
-from certimeans.heuristics.memetic import match_clusters, mix_labels
 from certimeans.heuristics.descent import Members, make_members
+from certimeans.heuristics.memetic import (
+    FRESH,
+    Drawing,
+    Family,
+    MemeticSearch,
+    Population,
+    draw_starts,
+    match_clusters,
+    mix_labels,
+)
 from certimeans.heuristics.settings import SearchSettings
 from certimeans.heuristics.starts import make_room
 from certimeans.heuristics.state import Space, make_space
@@ -64,9 +72,7 @@ def test_a_child_of_equal_parents_has_their_centres_but_one() -> None:
         fill_slot(space, members, slot, [0, 0, 1, 1, 2, 2])
     family = Family(np.array([2]), np.array([0]), np.array([1]))
     for seed in range(20):
-        at = draw_starts(
-            space, members, room, family, np.arange(6), Drawing(0, 0), True, 3, 10, random_state(seed)
-        )
+        at = draw_starts(space, members, room, family, np.arange(6), Drawing(0, 0), True, 3, 10, random_state(seed))
         assert at == Drawing(1, 0)
         labels = members.labels[2]
         assert sorted(set(labels.tolist())) == [0, 1, 2]

@@ -15,7 +15,7 @@ from certimeans.compilation import compiled_without_allocation, inlined
 from certimeans.heuristics.chains import Chains, begin_chains, swap_chains
 from certimeans.heuristics.ejections import Tree, begin_trees, grow_trees
 from certimeans.heuristics.moves import BEGIN, Recency, Sweep, forget_visits, sweep_freely
-from certimeans.heuristics.state import Clusters, SmallIntArray, Space, most_improvements, scatter, set_labels
+from certimeans.heuristics.state import Clusters, Space, most_improvements, scatter, set_labels
 from certimeans.randomness import RandomState, shuffle
 
 LOADS, GROWS_TREES, SWAPS_CHAINS = 0, 1, 2  # what a descent does next

@@ -35,9 +35,7 @@ def constrained_lloyd(
         Labels of the super-points; ``None`` if not even the first assignment was found.
     """
     costs = costs_at_centres(super_points, centres)
-    return lloyd_from_costs(
-        super_points, costs, assigner=assigner, deadline=deadline, max_iterations=max_iterations
-    )
+    return lloyd_from_costs(super_points, costs, assigner=assigner, deadline=deadline, max_iterations=max_iterations)
 
 
 def lloyd_from_costs(

@@ -41,7 +41,6 @@ from certimeans.heuristics.starts import (
     redraw_centre,
 )
 from certimeans.heuristics.state import (
-    SmallIntArray,
     Space,
     count_violations,
     make_clusters,
@@ -179,7 +178,8 @@ class MemeticSearch:
     @property
     def best_labels(self) -> IntArray:
         """Labels of the best clustering found."""
-        return self._members.labels[self._population.slots[0]].copy()
+        labels: IntArray = self._members.labels[self._population.slots[0]].copy()
+        return labels
 
     def advance(self, max_born: int, deadline: Deadline) -> None:
         """Make some children, at most until ``max_born`` are born, and let them descend."""
@@ -228,7 +228,8 @@ class MemeticSearch:
                 return None
             self._members.labels[slot] = self._colouring
         self._fill_empty_clusters(slot)
-        return self._members.labels[slot].copy()
+        labels: IntArray = self._members.labels[slot].copy()
+        return labels
 
     def _plan(self, count: int) -> Family:
         """Choose slots and parents of the next children."""
@@ -274,15 +275,13 @@ class MemeticSearch:
             price *= max(abs(cost), _LEAST_COST) / len(self.space.weights)
         elif count_violations(self._clusters) == 0:
             return True
-        if not mend(
-            self.space, self._clusters, price, self.settings, self._random, deadline, self._visits_per_call
-        ):
+        if not mend(self.space, self._clusters, price, self.settings, self._random, deadline, self._visits_per_call):
             return False
         self._members.labels[slot] = self._clusters.labels
         return True
 
     def _fill_empty_clusters(self, slot: int) -> None:
-        fill_empty_clusters(self._members.labels[slot], self._room.count, self._random)
+        fill_empty_clusters(self._members.labels[slot], self._room.members, self._random)
 
     def _descend(self, slots: IntArray, deadline: Deadline) -> None:
         """Improve starts until the deadline; one that is cut short counts as found, it keeps every constraint."""
@@ -347,7 +346,7 @@ def draw_starts(  # noqa: PLR0913  # compiled code takes its state apart
                 redraw_centre(space, room, random)
             labels = members.labels[family.child[child]]
             assign(space, room, order, labels, keeps_links)
-            fill_empty_clusters(labels, room.count, random)
+            fill_empty_clusters(labels, room.members, random)
             child, centre = child + 1, 0
     return Drawing(child, centre)
 
@@ -397,7 +396,7 @@ def mix_labels(labels: IntArray, mother: int, father: int, child: int, room: Roo
     mother, father, child
         Their slots.
     """
-    count, is_labelled = room.count, room.is_labelled
+    count, is_labelled = room.members, room.is_labelled
     is_labelled[:] = False
     for c in range(len(count)):
         parent = mother if c % 2 == 0 else father

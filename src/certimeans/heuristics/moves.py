@@ -14,8 +14,8 @@ from certimeans.heuristics.state import (
     Space,
     insertion_cost,
     least_gain,
-    move_point,
     most_improvements,
+    move_point,
     removal_gain,
 )
 

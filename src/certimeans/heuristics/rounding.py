@@ -29,8 +29,9 @@ def round_relaxation(
 
     The matrix Y = D^(1/2) Z D^(1/2) of the super-points (D their weights, Z the paper's matrix) has the eigenvalues of
     the paper's matrix of all points. Its best approximation of rank k, Y_k, gives each point an approximate centre, the
-    rows of D^(-1/2) Y_k D^(-1/2) P with P the vectors (without vectors: up to rotation, from their Gram matrix). Clustering these rows (without constraints; with the local
-    search instead of the paper's k-means, which it contains) gives k centres, from which constrained Lloyd starts.
+    rows of D^(-1/2) Y_k D^(-1/2) P with P the vectors (without vectors: up to rotation, from their Gram matrix).
+    Clustering these rows (without constraints; with the local search instead of the paper's k-means, which it
+    contains) gives k centres, from which constrained Lloyd starts.
 
     Parameters
     ----------

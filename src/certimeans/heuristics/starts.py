@@ -13,7 +13,7 @@ import numpy as np
 
 from certimeans._typing import BoolArray, FloatArray, IntArray
 from certimeans.compilation import compiled_without_allocation, inlined
-from certimeans.heuristics.state import SmallIntArray, Space
+from certimeans.heuristics.state import Space
 from certimeans.presolve.graph import Graph
 from certimeans.randomness import RandomState, random_below, random_index, random_unit
 
@@ -31,8 +31,8 @@ class Room(NamedTuple):
         Cost of each super-point at a centre that may be taken.
     chance
         How likely each super-point is to become a centre, up to a factor.
-    count
-        Members of each cluster.
+    members
+        Number of members of each cluster.
     blocked_for
         For each cluster, the last super-point that a cannot-link keeps out of it.
     common
@@ -47,7 +47,7 @@ class Room(NamedTuple):
     nearest: FloatArray
     trial: FloatArray
     chance: FloatArray
-    count: IntArray
+    members: IntArray
     blocked_for: IntArray
     is_labelled: BoolArray
     common: FloatArray
@@ -63,7 +63,7 @@ def make_room(space: Space) -> Room:
         nearest=np.zeros(size),
         trial=np.zeros(size),
         chance=np.zeros(size),
-        count=np.zeros(k, dtype=np.int64),
+        members=np.zeros(k, dtype=np.int64),
         blocked_for=np.zeros(k, dtype=np.int64),
         is_labelled=np.zeros(size, dtype=np.bool_),
         common=np.zeros((k, k)),

@@ -22,15 +22,15 @@ from certimeans.heuristics.settings import SearchSettings
 from certimeans.presolve.contract import SuperPoints
 
 SmallIntArray: TypeAlias = NDArray[np.int32]
-"""Labels and counts inside the search: half the memory of 64 bits, which counts with a million points."""
+"""Tables with a row per super-point: half the memory of 64 bits, which counts with a million points."""
 
-# Not for tuning: below these gains a difference may be rounding: relative to the cost that the moved point has in its cluster, and
-# absolute, in units of the total scatter (inner products of the Gram matrix lose the digits of nearby points).
+# Not for tuning: below these gains a difference may be rounding. Relative to the cost that the moved point has in its
+# cluster, and absolute, in units of the total scatter (inner products of the Gram matrix lose digits of nearby points).
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-18
 _GRAM_TOLERANCE = 1e-13
 
-# Not for tuning: every move lowers the cost, so a descent ends; this guards against rounding that feigns gains for ever.
+# Not for tuning: every move lowers the cost, so a descent ends; this guards against rounding that feigns gains.
 _MOST_IMPROVEMENTS_PER_POINT = 200
 
 # Not for tuning: the product of two smaller weights may underflow.
