@@ -186,3 +186,22 @@ def test_a_far_outlier_does_not_hide_the_rest() -> None:
     labels = search_clustering(groups)
     assert labels is not None
     assert Clustering.from_labels(instance, groups.expand_labels(labels)).cost == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("dimension", [2, 12])
+@pytest.mark.parametrize("links", [0, 15])
+@pytest.mark.parametrize("kind", ["tiny weights", "one heavy point", "equal points"])
+def test_odd_input_ends_with_a_clustering(kind: str, links: int, dimension: int) -> None:
+    """Weights from 1e-300 to 1, one point heavier than all others together, and points that are all equal."""
+    groups = large_problem(30, 3, links, dimension)
+    weights, means = np.ones(30), groups.vectors
+    if kind == "tiny weights":
+        weights = np.logspace(-300, 0, 30)
+    elif kind == "one heavy point":
+        weights[7] = 1e18
+    else:
+        means = np.ones_like(means)
+    odd = SuperPoints(weights, weights[:, None] * means, groups.graph, 3, np.arange(30))
+    labels = search_clustering(odd, settings=FEW)
+    assert labels is not None
+    assert is_clustering(odd, labels)
