@@ -18,7 +18,7 @@ from benchmarks.record import markdown_table, write_result
 from benchmarks.suite.instances import checked_clustering
 from certimeans._typing import FloatArray, IntArray
 from certimeans.deadline import Deadline
-from certimeans.heuristics.search import SearchSettings, search_clustering
+from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance

@@ -34,7 +34,7 @@ from certimeans.bench.runner import warm_up
 from certimeans.bounds.relaxation.cutting_planes import bound_by_cutting_planes
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.heuristics.rounding import round_relaxation
-from certimeans.heuristics.search import search_clustering
+from certimeans.heuristics.upper_bound import search_clustering
 from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import Clustering

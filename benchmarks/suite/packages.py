@@ -29,7 +29,7 @@ from benchmarks.record import markdown_table, write_result
 from benchmarks.suite.instances import Case, checked_clustering
 from certimeans.bench.runner import warm_up
 from certimeans.bench.suite import find_cases
-from certimeans.heuristics.search import search_clustering
+from certimeans.heuristics.upper_bound import search_clustering
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance

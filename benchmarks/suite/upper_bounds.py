@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.record import RESULTS, write_result
 from benchmarks.suite.instances import Case, checked_clustering, is_comparable, load_cases
 from certimeans._typing import IntArray
-from certimeans.heuristics.search import search_clustering
+from certimeans.heuristics.upper_bound import search_clustering
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import Clustering
 

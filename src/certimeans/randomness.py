@@ -49,7 +49,9 @@ def random_below(state: RandomState, bound: int) -> int:
 @compiled_without_allocation
 def random_index(state: RandomState, shares: FloatArray) -> int:
     """Draw an index with probability proportional to its non-negative share; any index if all shares are 0."""
-    total = shares.sum()
+    total = 0.0
+    for share in shares:
+        total += share
     if total <= 0.0:
         return random_below(state, len(shares))
     left = random_unit(state) * total

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from certimeans._typing import IntArray
-from certimeans.heuristics.chains import begin_chains, chain_gain, make_workspace, swap_chain, swap_chains
+from certimeans.heuristics.chains import begin_chains, chain_gain, make_chains, swap_chain, swap_chains
+from certimeans.heuristics.moves import BEGIN
 from certimeans.heuristics.starts import fill_empty_clusters
 from certimeans.heuristics.state import (
     Clusters,
@@ -62,17 +63,18 @@ def test_every_swap_keeps_the_constraints_and_gains_what_it_promised(by_gram: bo
     n_swaps = 0
     for seed in range(40):
         super_points, space, clusters = coloured_clusters(seed, 20 + 2 * seed, by_gram=by_gram)
-        work = make_workspace(space)
+        chains = make_chains(space)
         cost = cost_from_scratch(super_points, clusters.labels)
         random = np.random.default_rng(seed)
         for now in range(1, 60):
             i, b = int(random.integers(super_points.size)), int(random.integers(space.n_clusters))
             if b == clusters.labels[i]:
                 continue
-            gain = chain_gain(space, clusters, work, i, b, now)
+            gain, length = chain_gain(space, clusters, chains, i, b, now)
+            assert 1 <= length <= super_points.size
             if gain == -np.inf:
                 continue
-            swap_chain(space, clusters, work, i, b, now)
+            swap_chain(space, clusters, chains, i, b, now)
             new_cost = cost_from_scratch(super_points, clusters.labels)
             assert cost - new_cost == pytest.approx(gain, abs=1e-9)
             assert scatter(space, clusters) == pytest.approx(new_cost, abs=1e-9)
@@ -89,18 +91,19 @@ def test_chains_swap_until_none_gains_however_often_they_pause() -> None:
     space = make_space(super_points)
     found = []
     for piece in (7, 10**9):
-        clusters, work = make_clusters(space), make_workspace(space)
+        clusters, chains = make_clusters(space), make_chains(space)
         set_labels(space, clusters, colouring)
-        begin_chains(work, random_state(5))
-        while swap_chains(space, clusters, work, piece) >= piece:
-            pass
-        assert work.progress[2] > 0
+        begin_chains(chains)
+        order, sweep = np.random.default_rng(5).permutation(60), BEGIN
+        while sweep.idle < 60:
+            sweep = swap_chains(space, clusters, chains, order, sweep, piece)
+        assert sweep.improvements > 0
         found.append(clusters.labels.tolist())
     assert found[0] == found[1]
     for i in range(super_points.size):
         for b in range(space.n_clusters):
             if b != clusters.labels[i] and clusters.conflicts[i, b] > 0:
-                assert chain_gain(space, clusters, work, i, b, 0) <= 1e-9
+                assert chain_gain(space, clusters, chains, i, b, 0)[0] <= 1e-9
 
 
 def test_a_chain_swaps_a_pair_on_the_wrong_sides() -> None:
@@ -108,8 +111,8 @@ def test_a_chain_swaps_a_pair_on_the_wrong_sides() -> None:
     vectors = np.array([[0.0], [10.0], [0.1], [10.1], [0.2], [10.2]])
     super_points = SuperPoints(np.ones(6), vectors, Graph(6, np.array([[0, 1]])), 2, np.arange(6))
     space = make_space(super_points)
-    clusters, work = make_clusters(space), make_workspace(space)
+    clusters, chains = make_clusters(space), make_chains(space)
     set_labels(space, clusters, np.array([1, 0, 0, 1, 0, 1]))
-    begin_chains(work, random_state(0))
-    swap_chains(space, clusters, work, 10**9)
+    begin_chains(chains)
+    swap_chains(space, clusters, chains, np.arange(6), BEGIN, 10**9)
     assert clusters.labels.tolist() == [0, 1, 0, 1, 0, 1]

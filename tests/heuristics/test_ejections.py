@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from certimeans.heuristics.ejections import QUICK, THOROUGH, begin_trees, grow_trees, make_path
+from certimeans.heuristics.ejections import begin_trees, grow_trees, make_tree
+from certimeans.heuristics.moves import BEGIN, make_recency
+from certimeans.heuristics.settings import SearchSettings
 from certimeans.heuristics.state import (
     count_violations,
     insertion_cost,
@@ -17,6 +19,9 @@ from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.graph import Graph
 from tests.heuristics.test_chains import coloured_clusters, cost_from_scratch
 
+QUICK, THOROUGH = SearchSettings().quick_tries, SearchSettings().thorough_tries
+LONGEST_PATH = SearchSettings().longest_path
+
 
 @pytest.mark.parametrize("by_gram", [True, False])
 @pytest.mark.parametrize("max_tries", [1, QUICK, THOROUGH])
@@ -25,25 +30,26 @@ def test_every_improvement_keeps_the_constraints_and_gains_what_it_promised(by_g
     n_improvements = n_undone = 0
     for seed in range(20):
         super_points, space, clusters = coloured_clusters(seed, 20 + 4 * seed, by_gram=by_gram)
-        path = make_path(space)
-        begin_trees(space, clusters, path, max_tries)
-        order = np.arange(super_points.size)
-        labels, improvements = clusters.labels.copy(), 0
+        recency, tree = make_recency(space), make_tree(space, LONGEST_PATH)
+        begin_trees(space, clusters, recency, tree)
+        labels, sweep = clusters.labels.copy(), BEGIN
         cost = cost_from_scratch(super_points, labels)
-        while grow_trees(space, clusters, order, path, 1) >= 1:
+        while sweep.idle < super_points.size:
+            before = sweep
+            sweep = grow_trees(space, clusters, recency, tree, sweep, max_tries, 1)
             new_cost = cost_from_scratch(super_points, clusters.labels)
-            if path.progress[2] > improvements:
-                assert cost - new_cost == pytest.approx(path.gain[0], abs=1e-9)
+            if sweep.improvements > before.improvements:
+                assert cost - new_cost == pytest.approx(sweep.gain - before.gain, abs=1e-9)
                 assert new_cost < cost
             else:
                 assert (clusters.labels == labels).all()
             assert scatter(space, clusters) == pytest.approx(new_cost, abs=1e-9)
             assert count_violations(clusters) == 0
             assert (np.bincount(clusters.labels, minlength=space.n_clusters) > 0).all()
-            assert not path.is_moved.any()
-            cost, labels, improvements = new_cost, clusters.labels.copy(), path.progress[2]
-        n_improvements += improvements
-        n_undone += path.progress[3]
+            assert not tree.is_moved.any()
+            cost, labels = new_cost, clusters.labels.copy()
+        n_improvements += sweep.improvements
+        n_undone += sweep.trials
         for i in np.flatnonzero(clusters.members[clusters.labels] > 1).tolist():
             for b in np.flatnonzero(clusters.conflicts[i] == 0).tolist():
                 if b != clusters.labels[i]:  # no single move is left
@@ -61,12 +67,12 @@ def test_a_tree_rehouses_all_that_it_drives_out() -> None:
     edges = np.array([[0, 1], [0, 2]])
     super_points = SuperPoints(np.ones(12), vectors, Graph(12, edges), 3, np.arange(12))
     space = make_space(super_points)
-    clusters, path = make_clusters(space), make_path(space)
+    clusters, recency, tree = make_clusters(space), make_recency(space), make_tree(space, LONGEST_PATH)
     set_labels(space, clusters, np.array([2, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2]))
-    begin_trees(space, clusters, path, QUICK)
-    grow_trees(space, clusters, np.arange(12), path, 10**9)
+    begin_trees(space, clusters, recency, tree)
+    sweep = grow_trees(space, clusters, recency, tree, BEGIN, QUICK, 10**9)
     assert clusters.labels.tolist() == [0, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2]
-    assert path.progress[2] == 1
+    assert sweep.improvements == 1
 
 
 def test_a_pair_that_cannot_gain_stays() -> None:
@@ -74,9 +80,9 @@ def test_a_pair_that_cannot_gain_stays() -> None:
     vectors = np.array([[5.2], [0.0], [0.1], [10.0], [10.1]])
     super_points = SuperPoints(np.ones(5), vectors, Graph(5, np.array([[0, 3], [0, 4]])), 2, np.arange(5))
     space = make_space(super_points)
-    clusters, path = make_clusters(space), make_path(space)
+    clusters, recency, tree = make_clusters(space), make_recency(space), make_tree(space, LONGEST_PATH)
     labels = np.array([0, 0, 0, 1, 1])
     set_labels(space, clusters, labels)
-    begin_trees(space, clusters, path, THOROUGH)
-    grow_trees(space, clusters, np.arange(5), path, 10**9)
+    begin_trees(space, clusters, recency, tree)
+    grow_trees(space, clusters, recency, tree, BEGIN, THOROUGH, 10**9)
     assert (clusters.labels == labels).all()

@@ -9,7 +9,8 @@ from certimeans.deadline import Deadline
 from certimeans.heuristics.elimination import eliminate, plan_elimination
 from certimeans.presolve.graph import Graph
 
-_MAX_TABLE = 300_000  # entries of one table of the dynamic programme: some milliseconds
+# Entries of one table of the dynamic programme: some milliseconds. Not for tuning: either way the result is exact.
+_MAX_TABLE = 300_000
 
 
 class Assigner:
@@ -34,8 +35,9 @@ class Assigner:
         components = graph.components[linked]
         narrow: dict[int, set[int]] = {}
         wide: list[int] = []
-        for number in np.unique(components):
-            members = linked[components == number]
+        by_component = linked[np.argsort(components, kind="stable")]
+        ends = np.cumsum(np.unique(components, return_counts=True)[1])
+        for members in np.split(by_component, ends[:-1]) if len(linked) else ():
             neighbours = graph.neighbour_sets(members)
             if plan_elimination(neighbours, n_clusters, _MAX_TABLE) is None:
                 wide += members.tolist()

@@ -11,24 +11,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from certimeans._typing import FloatArray, IntArray
+from certimeans._typing import BoolArray, FloatArray, IntArray
 from certimeans.compilation import compiled_without_allocation, inlined
+from certimeans.heuristics.moves import Recency, Sweep, forget_visits, move_freely
 from certimeans.heuristics.state import (
-    MOST_MOVES_PER_POINT,
     Clusters,
     Space,
     insertion_cost,
     least_gain,
+    most_improvements,
     move_point,
     removal_gain,
     set_labels,
 )
 
-MOST_MOVES = 12  # of one path down a tree
-QUICK, THOROUGH = 100, 10_000  # moves tried in one tree
 
-
-class Path(NamedTuple):
+class Tree(NamedTuple):
     """The moves made so far on the way down a tree; row t belongs to the t-th.
 
     Attributes
@@ -36,146 +34,89 @@ class Path(NamedTuple):
     point, source
         What was moved, and from which cluster.
     gain
-        Decrease of the cost by all moves before it; in row 0, what the last improvement gained.
+        Decrease of the cost by all moves before it.
     owed
         What those that conflict with moved ones will lose at least when they leave, before the move.
-    tried
+    is_tried
         Which clusters it was moved to already.
-    refused
-        Clusters that a super-point wishes for, but no tree gains.
+    is_refused
+        Clusters that the root of the tree wishes for, but no tree gains.
     is_moved
         Whether a super-point is on the path; such ones stay where they are.
     least_loss
         What a super-point loses at least when it leaves its cluster, as it was when that was computed.
-    changed, visited
-        The number of improvements when each cluster changed last, and when each super-point was visited last.
-    progress
-        The position of the next visit, visits since the last improvement, improvements, moves that were undone.
-    max_tries
-        How many moves may be tried in one tree.
     """
 
     point: IntArray
     source: IntArray
     gain: FloatArray
     owed: FloatArray
-    tried: IntArray
-    refused: IntArray
-    is_moved: IntArray
+    is_tried: BoolArray
+    is_refused: BoolArray
+    is_moved: BoolArray
     least_loss: FloatArray
-    changed: IntArray
-    visited: IntArray
-    progress: IntArray
-    max_tries: IntArray
 
 
-def make_path(space: Space) -> Path:
-    """Allocate the memory of a search."""
-    size = len(space.weights)
-    return Path(
-        np.zeros(MOST_MOVES, dtype=np.int64),
-        np.zeros(MOST_MOVES, dtype=np.int64),
-        np.zeros(MOST_MOVES + 1),
-        np.zeros(MOST_MOVES + 1),
-        np.zeros((MOST_MOVES, space.n_clusters), dtype=np.int64),
-        np.zeros(space.n_clusters, dtype=np.int64),
-        np.zeros(size, dtype=np.int64),
-        np.zeros(size),
-        np.zeros(space.n_clusters, dtype=np.int64),
-        np.zeros(size, dtype=np.int64),
-        np.zeros(4, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
+def make_tree(space: Space, longest_path: int) -> Tree:
+    """Allocate the memory of trees whose paths have at most ``longest_path`` moves."""
+    size, k = len(space.weights), space.n_clusters
+    return Tree(
+        point=np.zeros(longest_path, dtype=np.int64),
+        source=np.zeros(longest_path, dtype=np.int64),
+        gain=np.zeros(longest_path + 1),
+        owed=np.zeros(longest_path + 1),
+        is_tried=np.zeros((longest_path, k), dtype=np.bool_),
+        is_refused=np.zeros(k, dtype=np.bool_),
+        is_moved=np.zeros(size, dtype=np.bool_),
+        least_loss=np.zeros(size),
     )
 
 
-@compiled_without_allocation
-def begin_trees(space: Space, clusters: Clusters, path: Path, max_tries: int) -> None:
-    """Forget what was known of an earlier clustering, and set how many moves may be tried in one tree."""
-    path.progress[:] = 0
-    path.max_tries[0] = max_tries
-    path.changed[:] = 0
-    path.visited[:] = -1
+@inlined
+def begin_trees(space: Space, clusters: Clusters, recency: Recency, tree: Tree) -> None:
+    """Forget what was known of an earlier clustering."""
+    forget_visits(recency)
     for i in range(len(space.weights)):
         if space.start[i] < space.start[i + 1]:
-            path.least_loss[i] = _loss_of_leaving(space, clusters, i)
-
-
-@compiled_without_allocation
-def grow_trees(space: Space, clusters: Clusters, order: IntArray, path: Path, max_visits: int) -> int:
-    """Improve the place of one super-point after the other until none can be improved.
-
-    Returns
-    -------
-    int
-        The number of visits, where moves that were undone count as visits; less than ``max_visits`` if and only if
-        nothing can be improved. ``path.progress`` says how many improvements there were since :func:`begin_trees`.
-    """
-    size = len(space.weights)
-    most_improvements = MOST_MOVES_PER_POINT * (size + 10)
-    position, idle, undone = path.progress[0], path.progress[1], path.progress[3]
-    visits = 0
-    while idle < size and visits < max_visits and path.progress[2] < most_improvements:
-        i = order[position]
-        position = position + 1 if position + 1 < size else 0
-        visits += 1
-        idle += 1
-        before, undone_before = path.progress[2], path.progress[3]
-        if space.start[i] == space.start[i + 1]:
-            _move_freely(space, clusters, path, i)
-        else:
-            path.least_loss[i] = _loss_of_leaving(space, clusters, i)
-            if path.least_loss[i] < 0.0:
-                _follow_wishes(space, clusters, path, i)
-        if path.progress[2] > before:
-            idle = 0
-        visits += path.progress[3] - undone_before
-    if idle >= size and path.progress[3] > undone:
-        set_labels(space, clusters, clusters.labels)  # removes the rounding of many moves
-    path.progress[0], path.progress[1] = position, idle
-    return visits
+            tree.least_loss[i] = _loss_of_leaving(space, clusters, i)
 
 
 @inlined
-def _move_freely(space: Space, clusters: Clusters, path: Path, i: int) -> None:
-    """Move a super-point without cannot-links to the best of the clusters that changed since its last visit."""
-    a = clusters.labels[i]
-    since = path.visited[i]
-    path.visited[i] = path.progress[2]
-    if clusters.members[a] < 2:
-        return
-    own_is_new = path.changed[a] > since
-    leaving = removal_gain(space, clusters, i)
-    most, target = least_gain(space, leaving), -1
-    for b in range(space.n_clusters):
-        if (own_is_new or path.changed[b] > since) and b != a:
-            gain = leaving - insertion_cost(space, clusters, i, b)
-            if gain > most:
-                most, target = gain, b
-    if target >= 0:
-        move_point(space, clusters, i, target)
-        path.gain[0] = most
-        path.progress[2] += 1
-        path.changed[a] = path.progress[2]
-        path.changed[target] = path.progress[2]
+def grow_trees(
+    space: Space, clusters: Clusters, recency: Recency, tree: Tree, sweep: Sweep, max_tries: int, max_work: int
+) -> Sweep:
+    """Improve the place of one super-point after the other until none can be improved.
 
-
-@compiled_without_allocation
-def _follow_wishes(space: Space, clusters: Clusters, path: Path, i: int) -> None:
-    """Grow a tree from each wish of super-point i, the greatest first, until one gains."""
-    leaving = removal_gain(space, clusters, i)
-    worthwhile = least_gain(space, leaving)
-    path.refused[:] = 0
-    path.refused[clusters.labels[i]] = 1
-    while True:
-        greatest, target = worthwhile, -1
-        for b in range(space.n_clusters):
-            if path.refused[b] == 0:
-                wish = leaving - insertion_cost(space, clusters, i, b)
-                if wish > greatest:
-                    greatest, target = wish, b
-        if target < 0 or _grow_tree(space, clusters, path, i, target, worthwhile):
-            return
-        path.refused[target] = 1
+    Parameters
+    ----------
+    max_tries
+        Most moves tried in one tree.
+    max_work
+        Most visits, where moves that were undone count as visits.
+    """
+    size = len(space.weights)
+    position, idle, improvements, gain = sweep.position, sweep.idle, sweep.improvements, sweep.gain
+    visits, undone = 0, 0
+    while idle < size and visits + undone < max_work:
+        i = recency.order[position]
+        position = position + 1 if position + 1 < size else 0
+        visits += 1
+        idle += 1
+        gained = 0.0
+        if space.start[i] == space.start[i + 1]:
+            gained = move_freely(space, clusters, recency, i, improvements)
+        else:
+            tree.least_loss[i] = _loss_of_leaving(space, clusters, i)
+            if tree.least_loss[i] < 0.0:
+                gained, in_vain = _follow_wishes(space, clusters, recency, tree, i, max_tries, improvements)
+                undone += in_vain
+        if gained > 0.0:
+            gain += gained
+            improvements += 1
+            idle = 0 if improvements < most_improvements(size) else size
+    if idle >= size and sweep.trials + undone > 0:
+        set_labels(space, clusters, clusters.labels)  # removes the rounding of many moves
+    return Sweep(position, idle, improvements, sweep.visits + visits, sweep.trials + undone, gain)
 
 
 @compiled_without_allocation
@@ -191,97 +132,141 @@ def _loss_of_leaving(space: Space, clusters: Clusters, i: int) -> float:
     return cheapest - removal_gain(space, clusters, i)
 
 
+@inlined
+def _follow_wishes(
+    space: Space, clusters: Clusters, recency: Recency, tree: Tree, i: int, max_tries: int, now: int
+) -> tuple[float, int]:
+    """Grow a tree from each wish of super-point i, the greatest first, until one gains.
+
+    Returns
+    -------
+    tuple
+        The gain, 0 if there is none, and the number of moves that were undone.
+    """
+    leaving = removal_gain(space, clusters, i)
+    worthwhile = least_gain(space, leaving)
+    tree.is_refused[:] = False
+    tree.is_refused[clusters.labels[i]] = True
+    undone = 0
+    while True:
+        greatest, target = worthwhile, -1
+        for b in range(space.n_clusters):
+            if not tree.is_refused[b]:
+                wish = leaving - insertion_cost(space, clusters, i, b)
+                if wish > greatest:
+                    greatest, target = wish, b
+        if target < 0:
+            return 0.0, undone
+        gain, in_vain = _grow_tree(space, clusters, recency, tree, i, target, worthwhile, max_tries, now)
+        undone += in_vain
+        if gain > 0.0:
+            return gain, undone
+        tree.is_refused[target] = True
+
+
 @compiled_without_allocation
-def _grow_tree(space: Space, clusters: Clusters, path: Path, root: int, target: int, worthwhile: float) -> bool:
-    """Move ``root`` to ``target`` and search new places for what it drives out; undo all if no way gains."""
-    path.tried[0] = 1
-    path.tried[0, target] = 0
-    path.point[0], path.source[0], path.is_moved[root] = root, clusters.labels[root], 1
-    path.gain[0], path.owed[0] = 0.0, 0.0
+def _grow_tree(  # noqa: PLR0913  # compiled code takes its state apart
+    space: Space,
+    clusters: Clusters,
+    recency: Recency,
+    tree: Tree,
+    root: int,
+    target: int,
+    worthwhile: float,
+    max_tries: int,
+    now: int,
+) -> tuple[float, int]:
+    """Move ``root`` to ``target`` and search new places for what it drives out; undo all if no way gains.
+
+    Returns
+    -------
+    tuple
+        The gain, 0 if there is none, and the number of moves that were undone.
+    """
+    tree.is_tried[0] = True
+    tree.is_tried[0, target] = False
+    tree.point[0], tree.source[0], tree.is_moved[root] = root, clusters.labels[root], True
+    tree.gain[0], tree.owed[0] = 0.0, 0.0
     depth, tries = 0, 0
     while depth >= 0:
-        if tries < path.max_tries[0] and _move_on(space, clusters, path, depth, worthwhile):
+        if tries < max_tries and _move_on(space, clusters, tree, depth, worthwhile):
             tries += 1
             depth += 1
-            u = _worst_conflict(space, clusters, path, depth)
+            u = _worst_conflict(space, clusters, tree, depth)
             if u < 0:
-                _keep(clusters, path, depth)
-                path.progress[3] += tries - depth
-                return True
-            if depth < MOST_MOVES:
-                path.tried[depth] = 0
-                path.tried[depth, clusters.labels[u]] = 1
-                path.point[depth], path.source[depth], path.is_moved[u] = u, clusters.labels[u], 1
-                path.owed[depth] -= max(0.0, path.least_loss[u])
+                _keep(clusters, recency, tree, depth, now)
+                return tree.gain[depth], tries - depth
+            if depth < len(tree.point):
+                tree.is_tried[depth] = False
+                tree.is_tried[depth, clusters.labels[u]] = True
+                tree.point[depth], tree.source[depth], tree.is_moved[u] = u, clusters.labels[u], True
+                tree.owed[depth] -= max(0.0, tree.least_loss[u])
                 continue
         else:
-            path.is_moved[path.point[depth]] = 0
+            tree.is_moved[tree.point[depth]] = False
         depth -= 1
         if depth >= 0:
-            move_point(space, clusters, path.point[depth], path.source[depth])
-    path.progress[3] += tries
-    return False
+            move_point(space, clusters, tree.point[depth], tree.source[depth])
+    return 0.0, tries
 
 
-@compiled_without_allocation
-def _keep(clusters: Clusters, path: Path, depth: int) -> None:
+@inlined
+def _keep(clusters: Clusters, recency: Recency, tree: Tree, depth: int, now: int) -> None:
     """Keep the moves of the path and note which clusters changed."""
-    path.progress[2] += 1
-    path.gain[0] = path.gain[depth]
     for step in range(depth):
-        path.is_moved[path.point[step]] = 0
-        path.changed[path.source[step]] = path.progress[2]
-        path.changed[clusters.labels[path.point[step]]] = path.progress[2]
+        tree.is_moved[tree.point[step]] = False
+        recency.changed[tree.source[step]] = now + 1
+        recency.changed[clusters.labels[tree.point[step]]] = now + 1
 
 
-@compiled_without_allocation
-def _move_on(space: Space, clusters: Clusters, path: Path, depth: int, worthwhile: float) -> bool:
+@inlined
+def _move_on(space: Space, clusters: Clusters, tree: Tree, depth: int, worthwhile: float) -> bool:
     """Move the super-point at this depth to the most promising cluster not yet tried; False if none promises a gain."""
-    v = path.point[depth]
-    if clusters.members[path.source[depth]] < 2:
+    v = tree.point[depth]
+    if clusters.members[tree.source[depth]] < 2:
         return False
-    so_far = path.gain[depth] + removal_gain(space, clusters, v)
+    so_far = tree.gain[depth] + removal_gain(space, clusters, v)
     best, target, gain, owed = worthwhile, -1, 0.0, 0.0
     for c in range(space.n_clusters):
-        if path.tried[depth, c] == 0:
+        if not tree.is_tried[depth, c]:
             after = so_far - insertion_cost(space, clusters, v, c)
-            if after - path.owed[depth] > best:
-                debt = path.owed[depth] + _debt(space, clusters, path, v, c)
+            if after - tree.owed[depth] > best:
+                debt = tree.owed[depth] + _debt(space, clusters, tree, v, c)
                 if after - debt > best:
                     best, target, gain, owed = after - debt, c, after, debt
     if target < 0:
         return False
-    path.tried[depth, target] = 1
-    path.gain[depth + 1], path.owed[depth + 1] = gain, owed
+    tree.is_tried[depth, target] = True
+    tree.gain[depth + 1], tree.owed[depth + 1] = gain, owed
     move_point(space, clusters, v, target)
     return True
 
 
-@compiled_without_allocation
-def _debt(space: Space, clusters: Clusters, path: Path, v: int, c: int) -> float:
+@inlined
+def _debt(space: Space, clusters: Clusters, tree: Tree, v: int, c: int) -> float:
     """Sum what those whom v drives out of cluster c lose at least; infinite if one of them was moved there."""
     total = 0.0
     if clusters.conflicts[v, c] > 0:
         for position in range(space.start[v], space.start[v + 1]):
             u = space.neighbours[position]
             if clusters.labels[u] == c:
-                if path.is_moved[u] == 1:
+                if tree.is_moved[u]:
                     return np.inf
                 if clusters.conflicts[u, c] == 0:  # else another one drives it out already
-                    total += max(0.0, path.least_loss[u])
+                    total += max(0.0, tree.least_loss[u])
     return total
 
 
-@compiled_without_allocation
-def _worst_conflict(space: Space, clusters: Clusters, path: Path, depth: int) -> int:
+@inlined
+def _worst_conflict(space: Space, clusters: Clusters, tree: Tree, depth: int) -> int:
     """Find the super-point that loses most of all that conflict with moved ones; -1 if there is none."""
     worst = -1
     for step in range(depth):
-        v = path.point[step]
+        v = tree.point[step]
         c = clusters.labels[v]
         if clusters.conflicts[v, c] > 0:
             for position in range(space.start[v], space.start[v + 1]):
                 u = space.neighbours[position]
-                if clusters.labels[u] == c and (worst < 0 or path.least_loss[u] > path.least_loss[worst]):
+                if clusters.labels[u] == c and (worst < 0 or tree.least_loss[u] > tree.least_loss[worst]):
                     worst = u
     return worst

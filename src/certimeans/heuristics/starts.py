@@ -7,18 +7,15 @@ of the cannot-link graph is below k.
 
 from __future__ import annotations
 
-import heapq
 from typing import NamedTuple
 
 import numpy as np
 
-from certimeans._typing import FloatArray, IntArray
-from certimeans.compilation import compiled_without_allocation
+from certimeans._typing import BoolArray, FloatArray, IntArray
+from certimeans.compilation import compiled_without_allocation, inlined
 from certimeans.heuristics.state import Space
 from certimeans.presolve.graph import Graph
-from certimeans.randomness import RandomState, random_below, random_index
-
-_DRAWS = 3  # for each centre
+from certimeans.randomness import RandomState, random_below, random_index, random_unit
 
 
 class Room(NamedTuple):
@@ -28,32 +25,50 @@ class Room(NamedTuple):
     ----------
     costs
         Cost of each super-point (column) at each centre (row).
-    labels
-        The start.
-    share, trial, tally, partner, common
-        Numbers for each super-point (twice), for each cluster (twice), and for each pair of clusters.
+    nearest
+        Cost of each super-point at the nearest of the centres drawn so far.
+    trial
+        Cost of each super-point at a centre that may be taken.
+    chance
+        How likely each super-point is to become a centre, up to a factor.
+    members
+        Number of members of each cluster.
+    blocked_for
+        For each cluster, the last super-point that a cannot-link keeps out of it.
+    common
+        Weight that a cluster of one parent (row) and one of the other (column) have in common.
+    is_labelled
+        Which super-points have got the label of a parent.
+    partner, is_taken
+        For each cluster of the first parent, the matching one of the second; which of those are matched already.
     """
 
     costs: FloatArray
-    labels: IntArray
-    share: FloatArray
+    nearest: FloatArray
     trial: FloatArray
-    tally: IntArray
-    partner: IntArray
+    chance: FloatArray
+    members: IntArray
+    blocked_for: IntArray
+    is_labelled: BoolArray
     common: FloatArray
+    partner: IntArray
+    is_taken: BoolArray
 
 
 def make_room(space: Space) -> Room:
     """Allocate the memory of starts."""
     size, k = len(space.weights), space.n_clusters
     return Room(
-        np.zeros((k, size)),
-        np.zeros(size, dtype=np.int64),
-        np.zeros(size),
-        np.zeros(size),
-        np.zeros(k, dtype=np.int64),
-        np.zeros(k, dtype=np.int64),
-        np.zeros((k, k)),
+        costs=np.zeros((k, size)),
+        nearest=np.zeros(size),
+        trial=np.zeros(size),
+        chance=np.zeros(size),
+        members=np.zeros(k, dtype=np.int64),
+        blocked_for=np.zeros(k, dtype=np.int64),
+        is_labelled=np.zeros(size, dtype=np.bool_),
+        common=np.zeros((k, k)),
+        partner=np.zeros(k, dtype=np.int64),
+        is_taken=np.zeros(k, dtype=np.bool_),
     )
 
 
@@ -69,28 +84,50 @@ def smallest_last_order(graph: Graph) -> tuple[IntArray, int]:
     degeneracy
         The largest number of neighbours that a vertex has before it; no order has a smaller one.
     """
-    start, neighbours = (array.tolist() for array in graph.adjacency)
-    degree = graph.degrees.tolist()
-    linked = np.flatnonzero(graph.degrees)
-    removed = np.ones(graph.n_vertices, dtype=np.bool_)
-    removed[linked] = False
-    queue = [(degree[v], v) for v in linked.tolist()]
-    heapq.heapify(queue)
-    removal: list[int] = []
+    if len(graph.edges) == 0:
+        return np.arange(graph.n_vertices, dtype=np.int64), 0
+    start, neighbours = graph.adjacency
+    left = graph.degrees.copy()
+    begin = np.concatenate([[0], np.cumsum(np.bincount(left))])
+    queue = np.argsort(left, kind="stable")
+    place = np.empty_like(queue)
+    place[queue] = np.arange(len(queue))
+    degeneracy = _peel_off(start, neighbours, left, begin, queue, place)
+    return queue[::-1].copy(), degeneracy
+
+
+@compiled_without_allocation
+def _peel_off(
+    start: IntArray, neighbours: IntArray, left: IntArray, begin: IntArray, queue: IntArray, place: IntArray
+) -> int:
+    """Remove vertices of smallest remaining degree in linear time (Matula and Beck, 1983); return the degeneracy.
+
+    One that loses a neighbour changes places with the first of those that have as many neighbours left.
+
+    Parameters
+    ----------
+    left
+        Remaining degree of each vertex.
+    begin
+        Where the vertices of each remaining degree begin in the queue.
+    queue
+        Vertices sorted by remaining degree; in the end, in order of removal.
+    place
+        The place of each vertex in the queue.
+    """
     degeneracy = 0
-    while queue:
-        remaining, v = heapq.heappop(queue)
-        if removed[v] or remaining != degree[v]:
-            continue
-        removed[v] = True
-        removal.append(v)
-        degeneracy = max(degeneracy, remaining)
-        for u in neighbours[start[v] : start[v + 1]]:
-            if not removed[u]:
-                degree[u] -= 1
-                heapq.heappush(queue, (degree[u], u))
-    isolated = np.flatnonzero(graph.degrees == 0)
-    return np.concatenate([np.array(removal[::-1], dtype=np.int64), isolated]), degeneracy
+    for v in queue:
+        degeneracy = max(degeneracy, left[v])
+        for entry in range(start[v], start[v + 1]):
+            u = neighbours[entry]
+            if left[u] > left[v]:
+                first = begin[left[u]]
+                other = queue[first]
+                queue[first], queue[place[u]] = u, other
+                place[other], place[u] = place[u], first
+                begin[left[u]] += 1
+                left[u] -= 1
+    return degeneracy
 
 
 @compiled_without_allocation
@@ -117,48 +154,75 @@ def costs_of_centre(space: Space, products: FloatArray, square: float, weight: f
 @compiled_without_allocation
 def costs_of_point(space: Space, i: int, costs: FloatArray) -> None:
     """Fill in the costs of a centre at the mean of super-point i."""
-    costs_of_centre(space, space.rows[i], space.squares[i], 1.0, costs)
+    square = space.squares[i] if space.by_gram else 0.0
+    costs_of_centre(space, space.rows[i], square, 1.0, costs)
 
 
-@compiled_without_allocation
-def seed_centres(space: Space, room: Room, random: RandomState) -> None:
-    """Draw k centres as k-means++ does (Arthur and Vassilvitskii, 2007), and fill in their costs.
+@inlined
+def draw_centre(space: Space, room: Room, c: int, draws: int, random: RandomState) -> None:
+    """Draw centre c as k-means++ does (Arthur and Vassilvitskii, 2007), and fill in its costs.
 
-    Each is the best of a few draws, in the sense that super-points are nearest to their centres then.
+    It is the best of a few draws, in the sense that super-points are nearest to their centres then. Centres
+    0, ..., c - 1 were drawn before.
     """
-    costs, nearest, trial = room.costs, room.share, room.trial
-    k = space.n_clusters
-    for i in range(len(nearest)):
-        nearest[i] = space.weights[i]
-    for c in range(k):
-        least = np.inf
-        for _ in range(_DRAWS if c > 0 else 1):
-            costs_of_point(space, random_index(random, nearest), trial)
-            total = 0.0
-            for i in range(len(nearest)):
-                total += trial[i] if c == 0 else min(nearest[i], trial[i])
-            if total < least:
-                least = total
-                for i in range(len(nearest)):
-                    costs[c, i] = trial[i]
-        for i in range(len(nearest)):
-            nearest[i] = max(0.0, costs[c, i] if c == 0 else min(nearest[i], costs[c, i]))
+    size = len(room.nearest)
+    if c == 0:
+        for i in range(size):
+            room.nearest[i] = space.weights[i]
+    least = np.inf
+    for _ in range(draws if c > 0 else 1):
+        costs_of_point(space, random_index(random, room.nearest), room.trial)
+        total = 0.0
+        for i in range(size):
+            total += room.trial[i] if c == 0 else min(room.nearest[i], room.trial[i])
+        if total < least:
+            least = total
+            for i in range(size):
+                room.costs[c, i] = room.trial[i]
+    for i in range(size):
+        cost = room.costs[c, i]
+        room.nearest[i] = max(0.0, cost if c == 0 else min(room.nearest[i], cost))
 
 
-@compiled_without_allocation
-def assign_in_order(space: Space, room: Room, order: IntArray) -> bool:
-    """Give each super-point the cheapest centre that its assigned neighbours leave; False if one finds none."""
-    costs, labels, blocked_by = room.costs, room.labels, room.tally
+@inlined
+def redraw_centre(space: Space, room: Room, random: RandomState) -> None:
+    """Move a random centre to a super-point, mostly one that is far from the other centres."""
+    costs, chance = room.costs, room.chance
+    redrawn = random_below(random, space.n_clusters)
+    total, total_weight = 0.0, 0.0
+    for i in range(len(chance)):
+        nearest = np.inf
+        for c in range(space.n_clusters):
+            if c != redrawn:
+                nearest = min(nearest, costs[c, i])
+        chance[i] = max(0.0, nearest)
+        total += chance[i]
+        total_weight += space.weights[i]
+    uniform = random_unit(random) / total_weight
+    if total > 0.0:
+        for i in range(len(chance)):
+            chance[i] = uniform * space.weights[i] + (1.0 - uniform * total_weight) * chance[i] / total
+    costs_of_point(space, random_index(random, chance), costs[redrawn])
+
+
+@inlined
+def assign(space: Space, room: Room, order: IntArray, labels: IntArray, keeps_links: bool) -> bool:
+    """Give each super-point the cheapest centre, in a given order.
+
+    If ``keeps_links``, only centres count that the neighbours assigned before leave; False if a super-point finds none.
+    """
+    costs, blocked_for = room.costs, room.blocked_for
     labels[:] = -1
-    blocked_by[:] = -1
+    blocked_for[:] = -1
     for i in order:
-        for position in range(space.start[i], space.start[i + 1]):
-            c = labels[space.neighbours[position]]
-            if c >= 0:
-                blocked_by[c] = i
+        if keeps_links:
+            for position in range(space.start[i], space.start[i + 1]):
+                c = labels[space.neighbours[position]]
+                if c >= 0:
+                    blocked_for[c] = i
         chosen = -1
         for c in range(space.n_clusters):
-            if blocked_by[c] != i and (chosen < 0 or costs[c, i] < costs[chosen, i]):
+            if blocked_for[c] != i and (chosen < 0 or costs[c, i] < costs[chosen, i]):
                 chosen = c
         if chosen < 0:
             return False
@@ -166,23 +230,12 @@ def assign_in_order(space: Space, room: Room, order: IntArray) -> bool:
     return True
 
 
-@compiled_without_allocation
-def assign_to_nearest(room: Room) -> None:
-    """Give each super-point the cheapest centre, whatever the cannot-links say."""
-    costs, labels = room.costs, room.labels
-    for i in range(len(labels)):
-        chosen = 0
-        for c in range(1, len(costs)):
-            if costs[c, i] < costs[chosen, i]:
-                chosen = c
-        labels[i] = chosen
-
-
-@compiled_without_allocation
+@inlined
 def fill_empty_clusters(labels: IntArray, count: IntArray, random: RandomState) -> None:
     """Move a random super-point that has company into each empty cluster, where nothing can conflict with it.
 
-    ``count`` has one entry a cluster, and is overwritten with the number of members.
+    ``count`` has one entry per cluster, and is overwritten with the number of members. There must be at least as many
+    super-points as clusters.
     """
     count[:] = 0
     for c in labels:

@@ -11,25 +11,30 @@ moving a super-point adds and subtracts its row.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.compilation import compiled_without_allocation
+from certimeans.compilation import compiled_without_allocation, inlined
+from certimeans.heuristics.settings import SearchSettings
 from certimeans.presolve.contract import SuperPoints
 
-_LARGEST_GRAM = 2_500  # super-points: 50 MB
-_LARGEST_CHEAP_DIMENSION = 8  # up to here coordinates are as fast as one look-up
+SmallIntArray: TypeAlias = NDArray[np.int32]
+"""Tables with a row per super-point: half the memory of 64 bits, which counts with a million points."""
 
-# Below these gains a difference may be rounding: relative to the cost that the moved point has in its cluster, and
-# absolute, in units of the total scatter (inner products of the Gram matrix lose the digits of nearby points).
+# Not for tuning: below these gains a difference may be rounding. Relative to the cost that the moved point has in its
+# cluster, and absolute, in units of the total scatter (inner products of the Gram matrix lose digits of nearby points).
 _RELATIVE_TOLERANCE = 1e-9
 _ABSOLUTE_TOLERANCE = 1e-18
 _GRAM_TOLERANCE = 1e-13
 
-# Every move lowers the cost, so a descent ends; this guards against rounding that would feign gains for ever.
-MOST_MOVES_PER_POINT = 200
+# Not for tuning: every move lowers the cost, so a descent ends; this guards against rounding that feigns gains.
+_MOST_IMPROVEMENTS_PER_POINT = 200
+
+# Not for tuning: the product of two smaller weights may underflow.
+_LEAST_SAFE_WEIGHT = 1e-100
 
 
 class Space(NamedTuple):
@@ -38,9 +43,9 @@ class Space(NamedTuple):
     Attributes
     ----------
     rows
-        Inner products of the means if ``by_gram``, else their coordinates; one row a super-point.
+        Inner products of the means if ``by_gram``, else their coordinates; one row per super-point.
     squares
-        Squared length of each mean.
+        Squared length of each mean; kept only with the Gram matrix.
     start, neighbours
         Compressed lists of cannot-linked super-points.
     """
@@ -62,7 +67,7 @@ class Clusters(NamedTuple):
     labels
         Cluster of each super-point.
     sums
-        One row a cluster: the weighted sum of its members' rows.
+        One row per cluster: the weighted sum of its members' rows.
     square
         Squared length of p_c; kept only with the Gram matrix.
     weight, members
@@ -76,23 +81,44 @@ class Clusters(NamedTuple):
     square: FloatArray
     weight: FloatArray
     members: IntArray
-    conflicts: IntArray
+    conflicts: SmallIntArray
 
 
-def make_space(super_points: SuperPoints, *, by_gram: bool | None = None) -> Space:
-    """Choose a representation (unless told which) and lay out the problem for compiled code."""
-    size, dimension = super_points.vectors.shape
-    if by_gram is None:
-        by_gram = size <= _LARGEST_GRAM and dimension > _LARGEST_CHEAP_DIMENSION
+def make_space(
+    super_points: SuperPoints, settings: SearchSettings | None = None, *, by_gram: bool | None = None
+) -> Space:
+    """Lay out the problem for compiled code.
+
+    Parameters
+    ----------
+    by_gram
+        Which representation to use; chosen by size and dimension if not given. Super-points without vectors are
+        always represented by their Gram matrix.
+    """
+    settings = settings or SearchSettings()
     weights = np.ascontiguousarray(super_points.weights)
+    vectors = super_points.vectors
+    if vectors is None:
+        by_gram = True
+    elif by_gram is None:
+        by_gram = super_points.size <= settings.largest_gram and vectors.shape[1] > settings.largest_cheap_dimension
     if by_gram:
-        rows = super_points.gram / np.outer(weights, weights)
+        rows = _products_of_means(super_points)
         squares = rows.diagonal().copy()
     else:
-        rows = np.ascontiguousarray(super_points.vectors / weights[:, None])
-        squares = (rows**2).sum(axis=1)
+        rows = np.ascontiguousarray(vectors / weights[:, None])
+        squares = np.zeros(0)
     start, neighbours = super_points.graph.adjacency
     return Space(rows, by_gram, squares, weights, start, neighbours, super_points.n_clusters)
+
+
+def _products_of_means(super_points: SuperPoints) -> FloatArray:
+    """Inner products of the means of the super-points."""
+    weights = super_points.weights
+    if super_points.vectors is not None and weights.min() < _LEAST_SAFE_WEIGHT:
+        means = super_points.vectors / weights[:, None]
+        return np.ascontiguousarray(means @ means.T)
+    return np.ascontiguousarray(super_points.gram / weights[:, None] / weights)
 
 
 def make_clusters(space: Space) -> Clusters:
@@ -100,13 +126,19 @@ def make_clusters(space: Space) -> Clusters:
     size, width = space.rows.shape
     k = space.n_clusters
     return Clusters(
-        np.zeros(size, dtype=np.int64),
-        np.zeros((k, width)),
-        np.zeros(k),
-        np.zeros(k),
-        np.zeros(k, dtype=np.int64),
-        np.zeros((size, k), dtype=np.int64),
+        labels=np.zeros(size, dtype=np.int64),
+        sums=np.zeros((k, width)),
+        square=np.zeros(k),
+        weight=np.zeros(k),
+        members=np.zeros(k, dtype=np.int64),
+        conflicts=np.zeros((size, k), dtype=np.int32),
     )
+
+
+@inlined
+def most_improvements(size: int) -> int:
+    """Return after how many improvements a descent is ended, whatever it promises."""
+    return _MOST_IMPROVEMENTS_PER_POINT * (size + 10)
 
 
 @compiled_without_allocation
@@ -205,7 +237,7 @@ def insertion_cost(space: Space, clusters: Clusters, i: int, b: int) -> float:
     return float(w * clusters.weight[b] / (clusters.weight[b] + w) * distance_to_centre(space, clusters, i, b))
 
 
-@compiled_without_allocation
+@inlined
 def least_gain(space: Space, leaving: float) -> float:
     """Return the gain from which a move is no rounding error; ``leaving`` is the gain of its first super-point."""
     floor = _GRAM_TOLERANCE if space.by_gram else _ABSOLUTE_TOLERANCE

@@ -13,6 +13,11 @@ from certimeans._typing import IntArray
 from certimeans.compilation import compiled
 from certimeans.randomness import RandomState, random_below, random_state
 
+# How long a colour stays forbidden: up to _RANDOM_TENURE steps, and 0.6 steps for each conflict. These are the values
+# of Galinier and Hao (1999), which later work confirms on all kinds of graphs. ``conflicts`` counts each one twice.
+_RANDOM_TENURE = 10
+_TENURE_PER_TEN_ENDS = 3
+
 
 class TabuState:
     """All that the search needs to go on where it paused."""
@@ -55,7 +60,7 @@ def _advance(
         if vertex < 0:
             continue  # everything is forbidden for now; time passes
         old = colour[vertex]
-        forbidden_until[vertex, old] = iteration[0] + random_below(random, 10) + (3 * conflicts) // 10
+        forbidden_until[vertex, old] = iteration[0] + _tenure(conflicts, random)
         colour[vertex] = new
         conflicts += 2 * (same[vertex, new] - same[vertex, old])
         fewest = min(fewest, conflicts)
@@ -64,6 +69,12 @@ def _advance(
             same[u, old] -= 1
             same[u, new] += 1
     return conflicts == 0
+
+
+@compiled
+def _tenure(conflicts: int, random: RandomState) -> int:
+    """Draw for how many steps a colour is forbidden."""
+    return random_below(random, _RANDOM_TENURE) + (_TENURE_PER_TEN_ENDS * conflicts) // 10
 
 
 @compiled

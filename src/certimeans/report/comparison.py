@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from certimeans._typing import BoolArray, IntArray
 from certimeans.deadline import Deadline
-from certimeans.heuristics.search import SearchSettings, search_clustering
+from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.contract import contract
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.constraints import Constraints

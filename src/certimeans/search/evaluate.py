@@ -16,7 +16,7 @@ from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.proof import prove_again as prove_relaxation_again
 from certimeans.deadline import Deadline
 from certimeans.heuristics.rounding import round_relaxation
-from certimeans.heuristics.search import SearchSettings, search_clustering
+from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected

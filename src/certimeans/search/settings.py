@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
-from certimeans.heuristics.search import SearchSettings
+from certimeans.heuristics.upper_bound import SearchSettings
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError
-from certimeans.heuristics.search import SearchSettings, search_clustering
+from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.graph import Graph, unique_edges
@@ -108,14 +108,16 @@ def test_a_deadline_is_kept_and_what_was_found_is_feasible() -> None:
     assert is_clustering(groups, labels)
 
 
-def test_a_passed_deadline_returns_the_colouring() -> None:
-    """Nothing could be searched, but a feasible clustering is known."""
+def test_a_passed_deadline_returns_a_feasible_clustering() -> None:
+    """Nothing could be searched; on a sparse graph one is assigned in order, on a dense one the colouring helps."""
     groups = large_problem(30, 3, 20)
-    colouring = find_colouring(groups.graph, 3)
-    labels = search_clustering(groups, colouring=colouring, deadline=Deadline(0.0))
+    labels = search_clustering(groups, deadline=Deadline(0.0))
     assert labels is not None
     assert is_clustering(groups, labels)
-    assert search_clustering(groups, deadline=Deadline(0.0)) is None
+    dense = large_problem(60, 3, 400)
+    labels = search_clustering(dense, colouring=find_colouring(dense.graph, 3), deadline=Deadline(0.0))
+    assert labels is not None
+    assert is_clustering(dense, labels)
 
 
 def test_an_infeasible_problem_ends_without_a_result() -> None:
@@ -184,3 +186,22 @@ def test_a_far_outlier_does_not_hide_the_rest() -> None:
     labels = search_clustering(groups)
     assert labels is not None
     assert Clustering.from_labels(instance, groups.expand_labels(labels)).cost == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("dimension", [2, 12])
+@pytest.mark.parametrize("links", [0, 15])
+@pytest.mark.parametrize("kind", ["tiny weights", "one heavy point", "equal points"])
+def test_odd_input_ends_with_a_clustering(kind: str, links: int, dimension: int) -> None:
+    """Weights from 1e-300 to 1, one point heavier than all others together, and points that are all equal."""
+    groups = large_problem(30, 3, links, dimension)
+    weights, means = np.ones(30), groups.vectors
+    if kind == "tiny weights":
+        weights = np.logspace(-300, 0, 30)
+    elif kind == "one heavy point":
+        weights[7] = 1e18
+    else:
+        means = np.ones_like(means)
+    odd = SuperPoints(weights, weights[:, None] * means, groups.graph, 3, np.arange(30))
+    labels = search_clustering(odd, settings=FEW)
+    assert labels is not None
+    assert is_clustering(odd, labels)

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from certimeans.heuristics.chains import make_workspace
-from certimeans.heuristics.penalty import mend
+from certimeans.deadline import Deadline
+from certimeans.heuristics.mending import mend
+from certimeans.heuristics.settings import SearchSettings
 from certimeans.heuristics.starts import fill_empty_clusters
 from certimeans.heuristics.state import (
     Clusters,
@@ -31,11 +32,11 @@ def test_a_mended_clustering_keeps_the_cannot_links_and_is_cheap(by_gram: bool) 
     for seed in range(20):
         super_points, colouring = random_super_points(seed, n_edges=60)
         space = make_space(super_points, by_gram=by_gram)
-        clusters, work, random = make_clusters(space), make_workspace(space), random_state(seed)
+        clusters, random = make_clusters(space), random_state(seed)
         fill_empty_clusters(colouring, np.zeros(space.n_clusters, dtype=np.int64), random)
         set_labels(space, clusters, np.arange(super_points.size) % space.n_clusters)
         unit = unit_of(space, clusters)
-        assert mend(space, clusters, work, unit, 300, random)
+        assert mend(space, clusters, unit, SearchSettings(), random, Deadline())
         assert count_violations(clusters) == 0
         assert scatter(space, clusters) == pytest.approx(cost_from_scratch(super_points, clusters.labels))
         assert (np.bincount(clusters.labels, minlength=space.n_clusters) > 0).all()
@@ -47,7 +48,7 @@ def test_mending_what_cannot_be_mended_says_so() -> None:
     """Two clusters cannot keep the three cannot-links of a triangle apart."""
     super_points, _ = random_super_points(0, k=3, n_edges=60)
     space = make_space(super_points)._replace(n_clusters=2)
-    clusters, work = make_clusters(space), make_workspace(space)
+    clusters = make_clusters(space)
     set_labels(space, clusters, np.arange(super_points.size) % 2)
-    assert not mend(space, clusters, work, 0.1, 300, random_state(0))
+    assert not mend(space, clusters, 0.1, SearchSettings(), random_state(0), Deadline())
     assert count_violations(clusters) > 0

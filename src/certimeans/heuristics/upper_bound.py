@@ -1,0 +1,93 @@
+"""The upper bound: search for a good clustering of super-points that keeps every cannot-link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from certimeans._typing import IntArray
+from certimeans.deadline import Deadline
+from certimeans.errors import InputError
+from certimeans.heuristics.descent import is_better
+from certimeans.heuristics.memetic import MemeticSearch
+from certimeans.heuristics.settings import SearchSettings
+from certimeans.heuristics.starts import smallest_last_order
+from certimeans.heuristics.state import make_space
+from certimeans.presolve.contract import SuperPoints
+
+__all__ = ["SearchSettings", "search_clustering"]
+
+
+def search_clustering(
+    super_points: SuperPoints,
+    *,
+    colouring: IntArray | None = None,
+    start: IntArray | None = None,
+    seed: int | Sequence[int] = 0,
+    deadline: Deadline | None = None,
+    settings: SearchSettings | None = None,
+    on_improvement: Callable[[IntArray], None] | None = None,
+) -> IntArray | None:
+    """Search for a clustering of low cost: a memetic search with ejection trees and Kempe chains.
+
+    Parameters
+    ----------
+    colouring
+        Colours that keep the cannot-links, at most k of them, if known: the last resort among the starts.
+    start
+        A clustering of the super-points to begin with; if it breaks cannot-links it is mended where possible.
+    seed
+        Equal seeds give equal results, unless the deadline cuts the search short.
+    deadline
+        When to end, whatever was found by then; if nothing was, with a clustering that is only feasible.
+    on_improvement
+        Called with the labels of each new best clustering.
+
+    Returns
+    -------
+    IntArray or None
+        Labels of the super-points: k non-empty clusters, no cannot-link broken. ``None`` if none was found, which
+        proves nothing.
+    """
+    settings = settings or SearchSettings()
+    deadline = deadline or Deadline()
+    size, k, graph = super_points.size, super_points.n_clusters, super_points.graph
+    if size < k:
+        return None
+    if start is not None:
+        start = _checked_start(start, size, k)
+    order, degeneracy = smallest_last_order(graph)
+    # Else assignment in this order keeps the cannot-links and Kempe chains stay short; nothing else is needed.
+    is_dense = degeneracy >= k or len(graph.edges) > settings.links_of_dense_graph * size
+    search = MemeticSearch(make_space(super_points, settings), order, settings, is_dense=is_dense, colouring=colouring)
+    best: IntArray | None = None
+    best_cost = np.inf
+    n_visits = 0
+    for island in range(settings.islands if is_dense else 1):
+        search.begin([*np.atleast_1d(seed), island] if island else seed)
+        budget, island_cost = settings.n_searches, np.inf
+        while search.born < budget and n_visits + search.visits < settings.max_visits and not deadline.passed():
+            if start is None:
+                search.advance(budget, deadline)
+            else:
+                search.advance_from(start, deadline)
+                start = None
+            cost = search.best_cost
+            if is_dense and is_better(cost, island_cost, settings.same_cost):
+                island_cost = cost
+                most = settings.most_dense_searches * settings.n_searches
+                budget = max(budget, min(settings.patience * search.born, most))
+            if search.has_found and (best is None or is_better(cost, best_cost, settings.same_cost)):
+                best, best_cost = search.best_labels, cost
+                if on_improvement is not None:
+                    on_improvement(best)
+        n_visits += search.visits
+    return search.assign_cheaply() if best is None else best
+
+
+def _checked_start(start: IntArray, size: int, k: int) -> IntArray:
+    labels = np.asarray(start, dtype=np.int64)
+    if labels.shape != (size,) or labels.min() < 0 or labels.max() >= k:
+        raise InputError(f"start must hold a cluster in 0..{k - 1} for each of the {size} super-points")
+    return labels
