@@ -84,7 +84,10 @@ class Iterate:
         """Start from the centre of the spectral set, without multipliers."""
         size, k = relaxation.size, relaxation.n_clusters
         rank_one = np.outer(relaxation.direction, relaxation.direction)
-        primal = rank_one + (np.eye(size) - rank_one) * ((k - 1) / max(1, size - 1))
+        share = (k - 1) / max(1, size - 1)
+        primal = rank_one - rank_one * share  # numpy.eye would hold Python's lock while its memory is cleared
+        own = np.diag(rank_one)
+        primal[np.diag_indices(size)] = own + (1 - own) * share
         return cls(primal, np.zeros((size, size)), Cuts.none())
 
 
