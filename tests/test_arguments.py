@@ -47,7 +47,7 @@ def test_data_are_given_exactly_once() -> None:
         solve(POINTS, 2, gram=POINTS @ POINTS.T)
     with pytest.raises(InputError, match="say how many clusters you want with n_clusters"):
         solve(POINTS)
-    with pytest.raises(InputError, match="standardize needs points; this problem is given as gram"):
+    with pytest.raises(InputError, match="standardize needs points; this problem is given as a Gram matrix"):
         solve(gram=POINTS @ POINTS.T, n_clusters=2, standardize=True)
 
 

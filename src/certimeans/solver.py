@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from certimeans.arguments import as_n_jobs, as_seed
 from certimeans.deadline import Deadline
-from certimeans.errors import InfeasibleError, InternalError
+from certimeans.errors import InfeasibleError, InputError, InternalError
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightless
 from certimeans.problem.clustering import Clustering, as_labels
@@ -130,6 +130,8 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         must_link, cannot_link, diameter=diameter, split=split, partial_labels=partial_labels
     )
     table, geometry = one_table(points, gram, squared_distances)
+    if n_clusters is None:
+        raise InputError("say how many clusters you want with n_clusters")
     reduction = leave_out_weightless(
         table, n_clusters, constraints, sample_weight, geometry=geometry, standardize=standardize
     )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from fractions import Fraction
 
 import numpy as np
+
+from certimeans.problem.rounding import rounded_up
 
 
 class SolveStatus(StrEnum):
@@ -38,8 +41,7 @@ def relative_gap(upper: float, lower: float) -> float:
         return 0.0
     if upper == 0 or not np.isfinite(lower):
         return float("inf")
-    gap = (upper - lower) / abs(upper)
-    return float(np.nextafter(gap * (1 + 2.0**-50), np.inf)) if lower != 0 else gap
+    return rounded_up((Fraction(upper) - Fraction(lower)) / abs(Fraction(upper)))
 
 
 def pruning_cost(cost: float, gap: float) -> float:

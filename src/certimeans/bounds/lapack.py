@@ -71,7 +71,7 @@ def dsyevr(a: FloatArray, il: int, iu: int, lower: int = 0) -> tuple[FloatArray,
     matrix = np.array(a, dtype=np.float64, order="F", copy=True)
     values, vectors = np.empty(n), np.empty((n, count), order="F")
     support = np.empty(2 * max(1, count), dtype=np.intc)
-    work, integers = np.empty(max(1, 72 * n)), np.empty(max(1, 10 * n), dtype=np.intc)  # room for blocks of 64
+    work, integers = np.empty(max(1, 26 * n)), np.empty(max(1, 10 * n), dtype=np.intc)
     found, info, zero = _integer(0), _integer(0), np.zeros(1)
     arguments = (
         _letter("V"), _letter("I"), _letter("L" if lower else "U"), _integer(n), matrix, _integer(max(1, n)),

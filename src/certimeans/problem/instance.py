@@ -81,7 +81,7 @@ class Instance:
             names = tuple(str(column) for column in self.table.columns)
         table = as_points(self.table) if self.geometry == "points" else as_gram(self.table)
         if self.standardize and self.geometry == "gram":
-            raise InputError("a Gram matrix cannot be standardised: it has no features; compute it from scaled points")
+            raise InputError("standardize needs points; this problem is given as a Gram matrix")
         weights = as_weights(self.weights, len(table))
         n_clusters = as_n_clusters(self.n_clusters, len(table))
         self.constraints.check_range(len(table))

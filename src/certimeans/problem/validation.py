@@ -96,8 +96,6 @@ def as_weights(
 
 def as_n_clusters(n_clusters: object, n_points: int) -> int:
     """Check k: an integer from 1 to the number of points."""
-    if n_clusters is None:
-        raise InputError("say how many clusters you want with n_clusters")
     if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
         raise InputError(f"n_clusters must be an integer; got {n_clusters!r}")
     n_clusters = int(n_clusters)
