@@ -51,9 +51,9 @@ def cost_from_scratch(super_points: SuperPoints, labels: IntArray) -> float:
     total = 0.0
     for c in range(super_points.n_clusters):
         members = labels == c
-        means = super_points.vectors[members] / super_points.weights[members, None]
-        centre = super_points.vectors[members].sum(axis=0) / super_points.weights[members].sum()
-        total += float(super_points.weights[members] @ ((means - centre) ** 2).sum(axis=1))
+        means, weights = super_points.means[members], super_points.weights[members]
+        centre = weights @ means / weights.sum()
+        total += float(weights @ ((means - centre) ** 2).sum(axis=1))
     return total
 
 

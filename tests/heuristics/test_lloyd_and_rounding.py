@@ -56,6 +56,7 @@ def test_a_tight_relaxation_gives_its_clustering_back() -> None:
     assert labels is not None
     matrix = relaxation_of(groups, labels)
     factor, combinations = rank_k_factors(groups, matrix)
+    assert groups.vectors is not None
     approximate = factor @ combinations @ groups.vectors
     np.testing.assert_allclose(approximate, centroids(groups, labels)[labels], atol=1e-12)
     noise = np.random.default_rng(1).normal(scale=0.01, size=matrix.shape)

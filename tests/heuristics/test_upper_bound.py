@@ -194,7 +194,7 @@ def test_a_far_outlier_does_not_hide_the_rest() -> None:
 def test_odd_input_ends_with_a_clustering(kind: str, links: int, dimension: int) -> None:
     """Weights from 1e-300 to 1, one point heavier than all others together, and points that are all equal."""
     groups = large_problem(30, 3, links, dimension)
-    weights, means = np.ones(30), groups.vectors
+    weights, means = np.ones(30), groups.means
     if kind == "tiny weights":
         weights = np.logspace(-300, 0, 30)
     elif kind == "one heavy point":

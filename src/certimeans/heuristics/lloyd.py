@@ -69,10 +69,11 @@ def centroids(super_points: SuperPoints, labels: IntArray) -> FloatArray:
     """Weighted mean of each cluster; every cluster must have members."""
     k = super_points.n_clusters
     weights = np.bincount(labels, super_points.weights, minlength=k)
-    sums = np.zeros((k, super_points.vectors.shape[1]))
-    np.add.at(sums, labels, super_points.vectors)
-    means: FloatArray = sums / weights[:, None]
-    return means
+    means = super_points.means
+    sums = np.zeros((k, means.shape[1]))
+    np.add.at(sums, labels, means * super_points.weights[:, None])
+    centres: FloatArray = sums / weights[:, None]
+    return centres
 
 
 def costs_at_centroids(super_points: SuperPoints, labels: IntArray) -> FloatArray:
@@ -86,7 +87,7 @@ def costs_at_centroids(super_points: SuperPoints, labels: IntArray) -> FloatArra
 
 def costs_at_centres(super_points: SuperPoints, centres: FloatArray) -> FloatArray:
     """Weighted squared distance of each super-point (row) to each centre (column)."""
-    means = super_points.vectors / super_points.weights[:, None]
+    means = super_points.means
     costs = np.empty((super_points.size, len(centres)))
     for c, centre in enumerate(centres):  # one centre at a time: differences keep the digits, memory stays small
         costs[:, c] = ((means - centre) ** 2).sum(axis=1)

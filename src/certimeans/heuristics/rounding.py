@@ -91,4 +91,5 @@ def _coordinates(super_points: SuperPoints, combinations: FloatArray) -> FloatAr
         coordinates: FloatArray = combinations @ super_points.vectors
         return coordinates
     values, vectors = np.linalg.eigh(combinations @ super_points.gram @ combinations.T)
-    return vectors * np.sqrt(np.maximum(values, 0.0))  # negative ones belong to no coordinates
+    embedded: FloatArray = vectors * np.sqrt(np.maximum(values, 0.0))  # negative ones belong to no coordinates
+    return embedded

@@ -106,7 +106,7 @@ def make_space(
         rows = _products_of_means(super_points)
         squares = rows.diagonal().copy()
     else:
-        rows = np.ascontiguousarray(vectors / weights[:, None])
+        rows = super_points.means
         squares = np.zeros(0)
     start, neighbours = super_points.graph.adjacency
     return Space(rows, by_gram, squares, weights, start, neighbours, super_points.n_clusters)
@@ -116,7 +116,7 @@ def _products_of_means(super_points: SuperPoints) -> FloatArray:
     """Inner products of the means of the super-points."""
     weights = super_points.weights
     if super_points.vectors is not None and weights.min() < _LEAST_SAFE_WEIGHT:
-        means = super_points.vectors / weights[:, None]
+        means = super_points.means
         return np.ascontiguousarray(means @ means.T)
     return np.ascontiguousarray(super_points.gram / weights[:, None] / weights)
 
