@@ -13,7 +13,7 @@ PACKAGE = Path(certimeans.__file__).parent
 LAYERS = (
     "problem", "presolve", "heuristics", "proof", "bounds", "search", "report", "bench", "commands",
 )  # fmt: skip
-SHARED = {"_typing", "_version", "errors", "status", "deadline", "randomness", "compilation", "warmup"}
+SHARED = {"_typing", "_version", "errors", "status", "deadline", "randomness", "compilation", "warmup", "printing"}
 """Modules that every folder may use; ``warmup`` imports what it compiles when it is called."""
 INDEPENDENT = {"certificate": {"_typing", "errors"}}
 """The checker uses nothing of the solver."""

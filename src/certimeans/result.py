@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from certimeans._typing import FloatArray, IntArray
 from certimeans._version import __version__
 from certimeans.presolve.weightless import WithoutWeightless
+from certimeans.printing import percent_up, rounded_down, rounded_up
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
@@ -47,6 +48,8 @@ class SolveResult:
         How incumbent and bound moved over time.
     search_tree
         All nodes and what proves their bounds: what :meth:`save` makes the certificate from.
+    is_complete
+        Whether no node was left to evaluate when the search ended.
     reduction
         What was left out before the instance was built: points of weight zero.
     """
@@ -62,6 +65,7 @@ class SolveResult:
     history: tuple[Progress, ...] = ()
     search_tree: Tree = field(default_factory=Tree)
     reduction: WithoutWeightless | None = None
+    is_complete: bool = True
 
     @property
     def tree(self) -> tuple[TreeNode, ...]:
@@ -138,9 +142,9 @@ class SolveResult:
         lines = [
             f"{self.instance}",
             f"status       {self.status}{f' ({self.message})' if self.message else ''}",
-            f"objective    {self.objective:.10g}",
-            f"lower bound  {self.lower_bound:.10g}  (proven)",
-            f"gap          {100 * self.gap:.4g} %",
+            f"objective    {rounded_up(self.objective, 10)}",
+            f"lower bound  {rounded_down(self.lower_bound, 10)}  (proven)",
+            f"gap          {percent_up(self.gap)}",
             f"nodes        {self.nodes}",
             f"time         {self.seconds:.2f} s",
         ]
@@ -194,7 +198,7 @@ class SolveResult:
             "nodes": self.nodes,
             "time": self.seconds,
             "n": self.instance.n_points,
-            "d": self.instance.n_features,
+            "d": self.instance.n_features if self.instance.geometry == "points" else None,
             "k": self.instance.n_clusters,
             "must_links": len(self.instance.must_link),
             "cannot_links": len(self.instance.cannot_link),

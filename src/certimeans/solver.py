@@ -264,6 +264,7 @@ def _checked(
         message=outcome.message,
         history=tuple(history.entries),
         search_tree=outcome.tree,
+        is_complete=outcome.is_complete,
     )
 
 

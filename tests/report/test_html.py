@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from certimeans import solve
+from certimeans.printing import percent_up, rounded_down, rounded_up
 from certimeans.report.html import render_report
-from certimeans.report.words import guarantee, percent_up, rounded_down, rounded_up
+from certimeans.report.words import guarantee
 from certimeans.result import SolveStatus
 from tests.report.examples import NASTY_NAMES, blobs, current_settings, full_tree, make_result
 

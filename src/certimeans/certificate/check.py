@@ -277,6 +277,7 @@ def _compare_result(result: dict[str, Any], certificate: Certificate, gap: Fract
         "objective": certificate.objective,
         "lower_bound": certificate.lower_bound,
     }
+    result = {**result, "labels": _counted_labels(result)} if "labels" in result else result
     for key, ours in same.items():
         if key in result and result[key] != ours:
             raise CertificateError(f"result.json: {key} differs from that of the certificate")
@@ -287,3 +288,12 @@ def _compare_result(result: dict[str, Any], certificate: Certificate, gap: Fract
         raise CertificateError(f"result.json: the gap {claimed!r} is smaller than what is proven")
     if result.get("status") == "optimal" and (gap is None or (target is not None and Fraction(target) < gap)):
         raise CertificateError("result.json: the status is 'optimal', but the gap that was asked for is not proven")
+
+
+def _counted_labels(result: dict[str, Any]) -> Any:
+    """Return the labels of the points that the certificate is about: ``weightless`` names those that do not count."""
+    labels, weightless = result["labels"], result.get("weightless")
+    if not isinstance(labels, list) or not isinstance(weightless, list) or not weightless:
+        return labels
+    left_out = {number for number in weightless if type(number) is int}
+    return [label for point, label in enumerate(labels) if point not in left_out]

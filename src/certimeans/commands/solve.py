@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> ExitCode:
                 n_jobs=options.jobs,
                 seed=options.seed,
                 callback=display.progress,
-                executor=None if client is None else client.get_executor(pure=False),
+                executor=client,
                 checkpoint=options.resume,
             )
     except InfeasibleError as error:
@@ -133,6 +133,6 @@ def _say_nothing(_: str) -> None:
 def _exit_code(result: SolveResult) -> ExitCode:
     if result.status == "optimal":
         return ExitCode.OK
-    if result.status == "interrupted" and not result.message:
+    if result.status == "interrupted" and not result.is_complete:
         return ExitCode.INTERRUPTED
     return ExitCode.NO_SOLUTION if result.labels is None else ExitCode.STOPPED_AT_LIMIT

@@ -6,15 +6,15 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from certimeans.commands import ExitCode
-from certimeans.commands.problem import add_problem_options, read_problem
+from certimeans.commands.problem import add_matrix_options, add_problem_options, read_problem
 from certimeans.errors import CertificateError, InputError, MalformedCertificateError
 
 if TYPE_CHECKING:
     from certimeans.commands import Commands
+    from certimeans.problem.instance import Instance
 
 
 def add(commands: Commands) -> None:
@@ -35,6 +35,7 @@ def add(commands: Commands) -> None:
     add("folder", metavar="DIR", type=Path, help="where certificate.json and certificate.npz are")
     add("--gap", metavar="G", type=float, help="the relative gap that has to be proven (default: any)")
     add("--data", metavar="DATA", type=Path, help="the original points, to compare with the certificate's copy")
+    add_matrix_options(parser)
     add_problem_options(parser)
     add(
         "--arithmetic",
@@ -70,25 +71,15 @@ def run(options: argparse.Namespace) -> ExitCode:
     return ExitCode.OK
 
 
-def _instance(options: argparse.Namespace) -> SimpleNamespace | None:
-    """Read the original problem, if it is given: the numbers of the file as they are, for the checker scales itself."""
+def _instance(options: argparse.Namespace) -> Instance | None:
+    """Read the original problem, if it is given; its table holds the numbers of the file, standardised or not."""
     from certimeans.certificate.read import Certificate  # noqa: PLC0415
 
-    matrices = [getattr(options, name, None) for name in ("gram", "squared_distances")]
-    if options.data is not None or any(matrices):
+    if any(given is not None for given in (options.data, options.gram, options.squared_distances)):
         if options.k is None:
             with Certificate(options.folder) as certificate:
                 options.k = certificate.k
-        raw = read_problem(options.data, argparse.Namespace(**{**vars(options), "standardize": False})).instance
-        return SimpleNamespace(
-            n_clusters=raw.n_clusters,
-            geometry=getattr(raw, "geometry", "points"),
-            table=raw.table if hasattr(raw, "table") else raw.points,
-            weights=raw.weights,
-            must_link=raw.must_link,
-            cannot_link=raw.cannot_link,
-            standardize=options.standardize,
-        )
+        return read_problem(options.data, options).instance
     stated = (options.constraints, options.partial_labels, options.columns, options.one_based, options.k)
     if any(stated) or options.standardize:
         raise InputError("constraints, labels, columns and -k are compared with the certificate only with --data")

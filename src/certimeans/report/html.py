@@ -8,6 +8,7 @@ from string import Template
 import numpy as np
 
 from certimeans._version import __version__
+from certimeans.printing import percent_up, rounded_down, rounded_up
 from certimeans.report.cluster_plots import draw_clusters, plot_centres, plot_sizes, telling_features
 from certimeans.report.colours import cluster_look
 from certimeans.report.comparison import PlainComparison, compare_with_plain
@@ -16,7 +17,7 @@ from certimeans.report.figures import draw_svg, is_available
 from certimeans.report.page import PAGE
 from certimeans.report.projection import feature_name, has_points
 from certimeans.report.search_plots import plot_bounds, plot_gap, plot_tree, tree_width
-from certimeans.report.words import counted, guarantee, headline, percent_up, rounded_down, rounded_up
+from certimeans.report.words import counted, guarantee, headline
 from certimeans.result import SolveResult, SolveStatus
 
 _MOST_COLUMNS = 30

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from certimeans.printing import percent_up
 from certimeans.problem.instance import Instance
 from certimeans.report.progress import ProgressDisplay, ProgressLog
-from certimeans.report.words import percent_up
 from certimeans.search.limits import Progress
 
 _BLOCKS = "▁▂▃▄▅▆▇█"

@@ -6,10 +6,11 @@ import base64
 import io
 from html import escape
 
+from certimeans.printing import percent_up, rounded_down, rounded_up
 from certimeans.report.cluster_plots import draw_clusters
 from certimeans.report.figures import is_available, page_style, paper
 from certimeans.report.projection import has_points
-from certimeans.report.words import guarantee, headline, percent_up, rounded_down, rounded_up
+from certimeans.report.words import guarantee, headline
 from certimeans.result import SolveResult
 
 _MOST_POINTS = 20_000  # more take seconds to draw
