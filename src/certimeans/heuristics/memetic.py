@@ -220,6 +220,14 @@ class MemeticSearch:
             self._descend(np.array([slot], dtype=np.int64), deadline)
             self.born += 1
 
+    def assign_to(self, costs: FloatArray) -> IntArray | None:
+        """Assign all super-points (rows) to centres (columns) at given costs; on dense graphs links may break."""
+        self._room.costs[:] = costs.T
+        if self._is_dense:
+            nearest: IntArray = costs.argmin(axis=1)
+            return nearest
+        return self.assign_cheaply()
+
     def assign_cheaply(self) -> IntArray | None:
         """Make a clustering at once, of the centres drawn so far or of the colouring; ``None`` if there is none."""
         slot = self._population.free_slots(1)[0]

@@ -19,6 +19,8 @@ _LEAST = {
     "price_growth": 1,
     "random_tabu": 1,
     "batch": 1,
+    "sample_searches": 1,
+    "sample_size": 1,
     "evaluations_per_call": 1,
 }
 _SHARES = ("share_of_fresh_starts", "share_of_mixed_labels")
@@ -77,6 +79,9 @@ class SearchSettings:
         take 50 MB.
     largest_cheap_dimension
         Vectors of at most this dimension are used as they are: a distance takes no longer than one look-up.
+    largest_without_sample, sample_size, sample_searches
+        With more super-points than the first number, a sample of the second is clustered first, by as many descents as
+        the third says, and its centres are the first start.
     batch
         Most children made and improved by one call of compiled code; with many points there is one in a call. It
         keeps the share of Python small for some hundred points.
@@ -109,6 +114,9 @@ class SearchSettings:
     same_cost: float = 1e-9
     largest_gram: int = 2_500
     largest_cheap_dimension: int = 8
+    largest_without_sample: int = 50_000
+    sample_size: int = 20_000
+    sample_searches: int = 20
     batch: int = 10
     evaluations_per_call: int = 300_000
 
@@ -119,6 +127,11 @@ class SearchSettings:
                 raise InputError(f"{name} must be at least {least}; got {value}")
             if name in _SHARES and value > 1:
                 raise InputError(f"{name} must be at most 1; got {value}")
+        if self.sample_size > self.largest_without_sample:
+            raise InputError(
+                f"sample_size must be at most largest_without_sample; got {self.sample_size} and "
+                f"{self.largest_without_sample}"
+            )
         if self.least_price > self.most_price or self.least_price <= 0:
             raise InputError(
                 f"least_price must be positive and at most most_price; got {self.least_price} and {self.most_price}"

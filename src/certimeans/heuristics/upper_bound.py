@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,13 +11,17 @@ from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.heuristics.descent import is_better
+from certimeans.heuristics.lloyd import centroids, costs_at_centres
 from certimeans.heuristics.memetic import MemeticSearch
 from certimeans.heuristics.settings import SearchSettings
 from certimeans.heuristics.starts import smallest_last_order
 from certimeans.heuristics.state import make_space
 from certimeans.presolve.contract import SuperPoints
+from certimeans.presolve.graph import Graph
 
 __all__ = ["SearchSettings", "search_clustering"]
+
+_SHARE_FOR_SAMPLE = 0.25  # of the time that is left
 
 
 def search_clustering(
@@ -61,6 +66,10 @@ def search_clustering(
     # Else assignment in this order keeps the cannot-links and Kempe chains stay short; nothing else is needed.
     is_dense = degeneracy >= k or len(graph.edges) > settings.links_of_dense_graph * size
     search = MemeticSearch(make_space(super_points, settings), order, settings, is_dense=is_dense, colouring=colouring)
+    if start is None and size > settings.largest_without_sample and super_points.vectors is not None:
+        start = _start_from_sample(super_points, search, seed, deadline, settings)
+        if start is not None and not is_dense and on_improvement is not None:
+            on_improvement(start)
     best: IntArray | None = None
     best_cost = np.inf
     n_visits = 0
@@ -84,6 +93,37 @@ def search_clustering(
                     on_improvement(best)
         n_visits += search.visits
     return search.assign_cheaply() if best is None else best
+
+
+def _start_from_sample(
+    super_points: SuperPoints,
+    search: MemeticSearch,
+    seed: int | Sequence[int],
+    deadline: Deadline,
+    settings: SearchSettings,
+) -> IntArray | None:
+    """Cluster a sample without its links, and give every super-point the nearest of its centres that is free.
+
+    One descent of a million super-points takes many seconds; from here it has almost nothing left to do.
+    """
+    random = np.random.default_rng(seed)
+    chosen = np.sort(random.choice(super_points.size, settings.sample_size, replace=False))
+    assert super_points.vectors is not None  # noqa: S101  # the caller looks
+    sample = SuperPoints(
+        super_points.weights[chosen],
+        super_points.vectors[chosen],
+        Graph(settings.sample_size, np.empty((0, 2), dtype=np.int64)),
+        super_points.n_clusters,
+        np.arange(settings.sample_size),
+    )
+    few = replace(settings, n_searches=settings.sample_searches)
+    labels = search_clustering(
+        sample, seed=seed, deadline=deadline.within(_SHARE_FOR_SAMPLE * deadline.remaining()), settings=few
+    )
+    if labels is None:
+        return None
+    search.begin(seed)
+    return search.assign_to(costs_at_centres(super_points, centroids(sample, labels)))
 
 
 def _checked_start(start: IntArray, size: int, k: int) -> IntArray:

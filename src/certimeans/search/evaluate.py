@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,6 +38,10 @@ from certimeans.search.node import (
 from certimeans.search.replay import check_groups, proven_groups
 from certimeans.search.statistics import NodeWork
 from certimeans.status import pruning_cost
+
+_LARGE_SEARCH = 20_000
+"""From so many super-points on, clusterings are told as they are found: one search may take all the time there is."""
+_SECONDS_BETWEEN_REPORTS = 10.0
 
 
 @dataclass(frozen=True)
@@ -179,10 +184,28 @@ class _Evaluation:
         start: IntArray | None = None,
     ) -> None:
         """Search for a clustering, and keep it if it is better than the best known one."""
+        told = [-math.inf]
+
+        def on_improvement(labels: IntArray) -> None:
+            if points.size >= _LARGE_SEARCH and time.monotonic() - told[0] > _SECONDS_BETWEEN_REPORTS:
+                self._take(points, labels)
+                told[0] = time.monotonic()
+
         labels = search_clustering(
-            points, colouring=colouring, start=start, seed=self._seed(), deadline=self.deadline, settings=settings
+            points,
+            colouring=colouring,
+            start=start,
+            seed=self._seed(),
+            deadline=self.deadline,
+            settings=settings,
+            on_improvement=on_improvement,
         )
-        clustering = None if labels is None else _checked(self.presolved, points.expand_labels(labels))
+        if labels is not None:
+            self._take(points, labels)
+
+    def _take(self, points: SuperPoints, labels: IntArray) -> None:
+        """Keep a clustering if it is better than the best known one, and tell."""
+        clustering = _checked(self.presolved, points.expand_labels(labels))
         if clustering is not None and clustering.cost < self.best_cost:
             self.best_cost, self.best_labels = clustering.cost, clustering.labels
             self.untold_labels = clustering.labels
