@@ -4,6 +4,7 @@ One BLAS thread, as in every worker of the solver: results repeat and cores are 
 same examples every time, so that a change is never blamed for another's luck; longer random runs are benchmarks.
 """
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -18,3 +19,12 @@ settings.load_profile("repeatable")
 def _one_blas_thread() -> Iterator[None]:
     with threadpool_limits(limits=1, user_api="blas"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    """Figures that pyplot knows stay open until somebody closes them."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")

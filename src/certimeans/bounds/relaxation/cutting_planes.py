@@ -26,7 +26,7 @@ class CuttingPlaneSettings:
     ----------
     first_iterations, iterations
         Solver iterations before the first separation, and in each round after it.
-    bound_every
+    bound_every, large_size
         Iterations between two bounds; twice as many from ``large_size`` super-points on.
     stall_rounds, stall_progress, stall_new_cuts
         The loop stalls if over that many rounds the distance to the pruning value shrank by less than this share, and

@@ -19,12 +19,22 @@ _ENTRIES_BETWEEN_LOOKS = 250_000
 
 @dataclass(frozen=True)
 class SeparationSettings:
-    """How many cuts to look for; numbers a super-point apply where they exceed the fixed numbers.
+    """How many cuts to look for.
 
     Attributes
     ----------
     threshold
         Smallest violation worth a cut, relative to the mean of Z_ii.
+    min_pairs, pairs_each
+        Most pair cuts in a round: the larger of the first number and the second for each super-point.
+    min_triangles, triangles_each
+        The same for triangles.
+    min_stars, stars_each
+        The same for stars.
+    min_star_starts, star_starts_each
+        Local searches for stars: at least the first number in all, and the second from each super-point.
+    max_cliques
+        Most clique cuts in a round.
     """
 
     threshold: float = 0.005
