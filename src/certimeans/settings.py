@@ -29,6 +29,11 @@ class SolverSettings(NodeSettings):
     root's relaxation, after each relaxation, and beside the root on an idle worker; ``cutting_planes`` is the
     relaxation, with its solver in ``cutting_planes.admm`` and its search for cuts in ``cutting_planes.separation``.
     :func:`describe_settings` lists every field.
+
+    Attributes
+    ----------
+    memory_limit
+        Bytes that one bound may take; half of the memory that is free if not given.
     """
 
     @classmethod

@@ -44,7 +44,7 @@ def is_preparing() -> bool:
 
 def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
     has_pairs = len(instance.must_link) > 0 or len(instance.cannot_link) > 0
-    return {"solve": _solve, **({"constraints": _meet_constraints} if has_pairs else {})}
+    return {"solve": _solve, "costs": _prove_costs, **({"constraints": _meet_constraints} if has_pairs else {})}
 
 
 def _solve(**constraints: Any) -> None:
@@ -65,11 +65,39 @@ def _meet_constraints() -> None:
     from certimeans.presolve.tabu import TabuState  # noqa: PLC0415
 
     _solve(must_link=[(0, 1), (2, 3)], cannot_link=[(4, 5), (5, 6), (0, 7)])
+    _search_dense_graph()
     triangle = Graph(3, np.array([[0, 1], [0, 2], [1, 2]]))
     Assigner(triangle, 3).assign(np.eye(3))
     square = Graph(4, np.array([[0, 1], [0, 3], [1, 2], [2, 3]]))  # two neighbours each, two colours: takes a search
     find_colouring(square, 2)
     TabuState(4, 2, seed=0).advance(*square.adjacency, 10)  # seldom needed: only after the exact search's first round
+
+
+def _search_dense_graph() -> None:
+    """Search where assigning one super-point after the other runs into dead ends, so that starts must be mended."""
+    from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
+    from certimeans.presolve.contract import SuperPoints  # noqa: PLC0415
+    from certimeans.presolve.graph import Graph  # noqa: PLC0415
+
+    size, k = 40, 4
+    random = np.random.default_rng(0)
+    edges = np.array([(i, j) for j in range(size) for i in range(j) if i % k != j % k and random.random() < 0.15])
+    vectors = random.normal(size=(size, 2))
+    points = SuperPoints(np.ones(size), vectors, Graph(size, edges), k, np.arange(size))
+    colouring = np.arange(size) % k
+    everything = SearchSettings(n_searches=60, population=3, share_of_mixed_labels=1.0, islands=1)
+    search_clustering(points, settings=everything)
+    never_mended = SearchSettings(n_searches=30, price_rises=0, tabu_steps=1, islands=1)
+    search_clustering(points, colouring=colouring, start=np.zeros(size, dtype=np.int64), settings=never_mended)
+
+
+def _prove_costs() -> None:
+    """Enclose costs of tables that are too large for exact integers, and of Gram matrices."""
+    from certimeans.problem.cost import cost_by_feature, cost_of_gram  # noqa: PLC0415
+
+    points = np.random.default_rng(0).normal(size=(2000, 3))
+    cost_by_feature(points, np.ones(2000), np.zeros(2000, dtype=np.int64), 1)
+    cost_of_gram(np.eye(3), np.ones(3), np.zeros(3, dtype=np.int64), 1)
 
 
 def _run_baselines() -> None:
@@ -84,6 +112,7 @@ def _run_baselines() -> None:
 
 ALL_PARTS: dict[str, Callable[[], object]] = {
     "solve": _solve,
+    "costs": _prove_costs,
     "constraints": _meet_constraints,
     "baselines": _run_baselines,
 }
