@@ -445,7 +445,7 @@ def test_the_warm_up_calls_every_compiled_function() -> None:
             if inner is not None and inner not in called:
                 called.add(inner)
                 waiting.append(inner)
-    assert sorted(functions.keys() - called) == [], 'not called'
+    assert sorted(functions.keys() - called) == [], "not called"
 
 
 def test_solves_compile_nothing_that_the_warm_up_did_not() -> None:

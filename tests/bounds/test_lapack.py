@@ -8,7 +8,7 @@ from scipy.linalg import lapack as scipys
 from certimeans.bounds.lapack import dpotrf, dsyevr, ssyevd
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 80])
+@pytest.mark.parametrize("n", [1, 7, 599, 601])
 def test_results_are_those_of_scipy(n: int) -> None:
     """Bit for bit: the same library is called with the same arguments."""
     matrix = np.random.default_rng(n).normal(size=(n, n))

@@ -3,7 +3,8 @@
 scipy's own wrappers hold the lock: for a matrix of order 4,000 nothing else in the process runs for seconds, no other
 thread and no signal handler, so that neither time limits nor Ctrl-C can be kept. The same functions of the same library
 are called here through ctypes, which releases the lock; their addresses are what ``scipy.linalg.cython_lapack`` exports
-for compiled code. Names, arguments and results are those of ``scipy.linalg.lapack``, as far as they are needed.
+for compiled code. Small matrices take no time, and the wrappers are faster there. Names, arguments and results are
+those of ``scipy.linalg.lapack``, as far as they are needed.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cython_lapack
+from scipy.linalg import lapack as wrapped
 
 from certimeans._typing import FloatArray
 
 Single = NDArray[np.float32]
+
+_SMALL = 600
+"""Up to here a decomposition takes less than a tenth of a second."""
 
 
 def _function(name: str, n_arguments: int) -> Callable[..., None]:
@@ -52,6 +57,9 @@ def _letter(letter: str) -> NDArray[np.bytes_]:
 def ssyevd(a: Single | FloatArray, lower: int = 0) -> tuple[Single, Single, int]:
     """Return all eigenvalues and eigenvectors of a symmetric matrix in single precision, and 0 if that worked."""
     n = len(a)
+    if n < _SMALL:
+        small: tuple[Single, Single, int] = wrapped.ssyevd(a, lower=lower)
+        return small
     vectors = np.array(a, dtype=np.float32, order="F", copy=True)
     values = np.empty(n, dtype=np.float32)
     work = np.empty(max(1, 1 + 6 * n + 2 * n * n), dtype=np.float32)
@@ -68,6 +76,9 @@ def ssyevd(a: Single | FloatArray, lower: int = 0) -> tuple[Single, Single, int]
 def dsyevr(a: FloatArray, il: int, iu: int, lower: int = 0) -> tuple[FloatArray, FloatArray, int]:
     """Return the eigenvalues number ``il`` to ``iu``, counted from 1, with their eigenvectors, and 0 if that worked."""
     n, count = len(a), iu - il + 1
+    if n < _SMALL:
+        values, vectors, _, _, failed = wrapped.dsyevr(a, range="I", il=il, iu=iu, lower=lower)
+        return values[:count], vectors[:, :count], failed
     matrix = np.array(a, dtype=np.float64, order="F", copy=True)
     values, vectors = np.empty(n), np.empty((n, count), order="F")
     support = np.empty(2 * max(1, count), dtype=np.intc)
@@ -84,6 +95,9 @@ def dsyevr(a: FloatArray, il: int, iu: int, lower: int = 0) -> tuple[FloatArray,
 
 def dpotrf(a: FloatArray, lower: int = 0) -> tuple[FloatArray, int]:
     """Return a triangle of the Cholesky factor (the other one is not touched), and 0 if the matrix is positive."""
+    if len(a) < _SMALL:
+        small: tuple[FloatArray, int] = wrapped.dpotrf(a, lower=lower, clean=0)
+        return small
     factor = np.array(a, dtype=np.float64, order="F", copy=True)
     info = _integer(0)
     arguments = (_letter("L" if lower else "U"), _integer(len(a)), factor, _integer(max(1, len(a))), info)

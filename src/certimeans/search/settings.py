@@ -24,6 +24,6 @@ class NodeSettings:
 
     root_search: SearchSettings = field(default_factory=SearchSettings)
     node_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=10))
-    long_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=1000))
+    long_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=1000, batch=50))
     cutting_planes: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
     memory_limit: float | None = None
