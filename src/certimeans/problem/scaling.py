@@ -228,16 +228,31 @@ def _scaled_weights(weights: FloatArray) -> tuple[FloatArray, int]:
     return np.ldexp(weights, -exponent), exponent
 
 
+def farthest_entry(points: FloatArray) -> tuple[int, int] | None:
+    """Return row and column of a number that lies absurdly far from the others in its column, if there is one."""
+    middle, spread, farthest = _spread(points)
+    ratios = np.where(farthest > _FAR * spread, farthest, 0.0)
+    column = int(ratios.argmax())
+    if ratios[column] == 0.0:
+        return None
+    return int(np.abs(points[:, column] - middle[column]).argmax()), column
+
+
+def _spread(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return, for each feature, about the median, the median distance from it, and the largest one."""
+    some = points[:: max(1, len(points) // _SAMPLE)]
+    middle = np.median(some, axis=0)
+    spread = np.median(np.abs(some - middle), axis=0)
+    return middle, spread, np.maximum(points.max(axis=0) - middle, middle - points.min(axis=0))
+
+
 def _reference(points: FloatArray, weights: FloatArray) -> FloatArray:
     """Choose a point to measure from: the mean, or per feature the median where outliers drag the mean far away.
 
     Any point is right. Differences to it are rounded, so most of them should be small: one row at 1e20 must not cost
     the others their digits.
     """
-    some = points[:: max(1, len(points) // _SAMPLE)]
-    middle = np.median(some, axis=0)
-    spread = np.median(np.abs(some - middle), axis=0)
-    farthest = np.maximum(points.max(axis=0) - middle, middle - points.min(axis=0))
+    middle, spread, farthest = _spread(points)
     is_far: BoolArray = farthest > _FAR * spread
     mean = middle + (weights @ (points - middle)) / weights.sum()
     reference: FloatArray = np.where(is_far | ~np.isfinite(mean), middle, mean)
