@@ -12,7 +12,7 @@ from certimeans.search.memory import free_memory, memory_limit
 
 def test_a_relaxation_that_does_not_fit_is_not_begun(tmp_path: Path) -> None:
     """The clustering and the covariance bound remain, are proven, and the message says what happened."""
-    points = np.random.default_rng(0).normal(size=(60, 2)) + 6 * (np.arange(60) % 3)[:, None]
+    points = np.random.default_rng(0).normal(size=(60, 4)) + 6 * (np.arange(60) % 3)[:, None]
     result = solve(points, 3, settings=SolverSettings(memory_limit=100_000.0))
     assert result.status is SolveStatus.INTERRUPTED
     assert "60 super-points would take" in result.message
