@@ -134,13 +134,17 @@ class ScaledData(NamedTuple):
     scale: CostScale
 
 
-def scale_points(points: FloatArray, weights: FloatArray, deviations: FloatArray | None) -> ScaledData:
+def scale_points(
+    points: FloatArray, weights: FloatArray, deviations: FloatArray | None, deviation_error: float = 0.0
+) -> ScaledData:
     """Bring points into working numbers.
 
     Parameters
     ----------
     deviations
-        What to divide each feature by, each with a relative error of at most 2**-40; ``None`` for nothing.
+        What to divide each feature by; ``None`` for nothing.
+    deviation_error
+        A bound on the relative error of each of them.
 
     Raises
     ------
@@ -163,7 +167,7 @@ def scale_points(points: FloatArray, weights: FloatArray, deviations: FloatArray
     if deviations is not None:
         fractions, exponents = np.frexp(deviations[varies])
         moved = np.ldexp(moved, -exponents) / fractions
-        entry_error += 2.0**-40
+        entry_error += 2 * deviation_error
     else:
         exponent = exponent_of(moved)
         moved = np.ldexp(moved, -exponent)
