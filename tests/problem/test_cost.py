@@ -10,7 +10,7 @@ import pytest
 from certimeans.errors import InputError
 from certimeans.problem import cost
 from certimeans.problem.clustering import Clustering
-from certimeans.problem.cost import cost_by_feature, cost_of_gram
+from certimeans.problem.cost import cost_by_feature, cost_of_gram, cost_of_points
 from certimeans.problem.instance import Instance
 from tests.oracles.brute_force import exact_cost
 from tests.oracles.extremes import extreme_numbers
@@ -26,10 +26,15 @@ def test_the_interval_holds_the_exact_cost(seed: int, monkeypatch: pytest.Monkey
     weights = np.abs(extreme_numbers(random, n, zeros=False))
     labels = random.permutation(np.arange(n) % min(k, n))
     k = min(k, n)
+    total = Fraction(0)
     for j, (low, high) in enumerate(cost_by_feature(points, weights, labels, k)):
         exact = exact_cost(points[:, [j]].tolist(), labels.tolist(), weights.tolist())
         assert low <= exact <= high
         assert high - low <= Fraction(1, 10**9) * exact
+        total += exact
+    low, high = cost_of_points(points, weights, labels, k)
+    assert low <= total <= high
+    assert high - low <= Fraction(1, 10**9) * total
 
 
 @pytest.mark.parametrize("seed", range(60))

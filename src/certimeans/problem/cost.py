@@ -22,6 +22,7 @@ formulas are evaluated exactly, in integers.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ from certimeans.compilation import compiled
 from certimeans.problem.rounding import UNIT_ROUNDOFF, rounded_down, rounded_up
 
 _TINY = 2.0**-1060  # above everything that can underflow in one operation
-_SMALL_TABLE = 5_000  # entries: some milliseconds in integers
+_SMALL_TABLE = 1_000  # entries: about a millisecond in integers
 _NARROW = 1e-9  # relative width from which on an interval is good enough
 _LEAST_TOTAL = 2.0**-900  # sums below it may consist of what underflowed
 
@@ -50,6 +51,15 @@ def exponent_of(values: FloatArray) -> int:
     return int(np.frexp(largest)[1])
 
 
+class _Enclosed(NamedTuple):
+    """Costs of features: ``low`` and ``high`` times 2**``exponents``, unless they are known exactly."""
+
+    low: FloatArray
+    high: FloatArray
+    exponents: IntArray
+    exact: dict[int, Fraction]
+
+
 def cost_by_feature(
     points: FloatArray, weights: FloatArray, labels: IntArray, k: int
 ) -> list[tuple[Fraction, Fraction]]:
@@ -60,26 +70,49 @@ def cost_by_feature(
     list
         For each feature a number that is not above its cost and one that is not below; both 0 only if it is.
     """
+    low, high, exponents, exact = _enclosed(points, weights, labels, k)
+    intervals = []
+    for j in range(points.shape[1]):
+        if j in exact:
+            intervals.append((exact[j], exact[j]))
+        else:
+            unit = Fraction(2) ** int(exponents[j])
+            intervals.append((Fraction(float(low[j])) * unit, Fraction(float(high[j])) * unit))
+    return intervals
+
+
+def cost_of_points(points: FloatArray, weights: FloatArray, labels: IntArray, k: int) -> tuple[Fraction, Fraction]:
+    """Enclose the same for all features together."""
+    low, high, exponents, exact = _enclosed(points, weights, labels, k)
+    rest = sum(exact.values(), Fraction(0))
+    others = [j for j in range(points.shape[1]) if j not in exact]
+    if not others:
+        return rest, rest
+    # Correctly rounded sums; what underflows when features are brought to one exponent is covered by the absolute term.
+    exponent = int(exponents[others].max())
+    least = math.fsum(np.ldexp(low[others], exponents[others] - exponent).tolist())
+    most = math.fsum(np.ldexp(high[others], exponents[others] - exponent).tolist())
+    unit, tiny = Fraction(2) ** exponent, len(others) * _TINY
+    least = max(0.0, least * (1 - 4 * UNIT_ROUNDOFF) - tiny)
+    return rest + Fraction(least) * unit, rest + Fraction(most * (1 + 4 * UNIT_ROUNDOFF) + tiny) * unit
+
+
+def _enclosed(points: FloatArray, weights: FloatArray, labels: IntArray, k: int) -> _Enclosed:
+    n_features = points.shape[1]
+    nothing = np.zeros(n_features)
     if points.size <= _SMALL_TABLE:
-        exact = [_exact_cost_of_feature(points[:, j], weights, labels, k) for j in range(points.shape[1])]
-        return [(cost, cost) for cost in exact]
+        exact = {j: _exact_cost_of_feature(points[:, j], weights, labels, k) for j in range(n_features)}
+        return _Enclosed(nothing, nothing, np.zeros(n_features, dtype=np.int64), exact)
     weight_exponent = exponent_of(weights)
     scaled_weights = np.ldexp(weights, -weight_exponent)
     exponents = np.frexp(np.maximum(points.max(axis=0), -points.min(axis=0)))[1]
-    scaled = np.ldexp(points, -exponents)
+    low, high = _enclose_features(np.ldexp(points, -exponents), scaled_weights, labels, k)
     varies = _varies_inside_clusters(points, labels, k)
-    low, high = _enclose_features(scaled, scaled_weights, labels, k)
-    intervals = []
-    for j in range(points.shape[1]):
-        unit = Fraction(2) ** (weight_exponent + 2 * int(exponents[j]))
-        if not varies[j]:
-            intervals.append((Fraction(0), Fraction(0)))
-        elif high[j] < _LEAST_TOTAL or high[j] - low[j] > _NARROW * high[j]:
-            cost = _exact_cost_of_feature(points[:, j], weights, labels, k)
-            intervals.append((cost, cost))
-        else:
-            intervals.append((Fraction(float(low[j])) * unit, Fraction(float(high[j])) * unit))
-    return intervals
+    exact = dict.fromkeys(np.flatnonzero(~varies).tolist(), Fraction(0))
+    is_wide = varies & ((high < _LEAST_TOTAL) | (high - low > _NARROW * high))
+    for j in np.flatnonzero(is_wide).tolist():
+        exact[j] = _exact_cost_of_feature(points[:, j], weights, labels, k)
+    return _Enclosed(low, high, weight_exponent + 2 * exponents.astype(np.int64), exact)
 
 
 def cost_of_gram(gram: FloatArray, weights: FloatArray, labels: IntArray, k: int) -> tuple[Fraction, Fraction]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from certimeans._typing import FloatArray, IntArray
 from certimeans.errors import InputError
 from certimeans.problem.constraints import Constraints, PairsLike
-from certimeans.problem.cost import Interval, as_interval, cost_by_feature, cost_of_gram
+from certimeans.problem.cost import Interval, as_interval, cost_by_feature, cost_of_gram, cost_of_points
 from certimeans.problem.expand import expand
 from certimeans.problem.scaling import SMALLEST_WEIGHT_RATIO, ScaledData, scale_gram, scale_points
 from certimeans.problem.validation import as_gram, as_n_clusters, as_points, as_weights, gram_of_distances
@@ -191,10 +191,11 @@ class Instance:
         k = int(labels.max()) + 1
         if self.geometry == "gram":
             return as_interval(*cost_of_gram(self.table, self.weights, labels, k))
+        if self.variances is None:
+            return as_interval(*cost_of_points(self.table, self.weights, labels, k))
         low = high = Fraction(0)
         costs = cost_by_feature(self.table, self.weights, labels, k)
-        variances = self.variances or [(Fraction(1), Fraction(1))] * len(costs)
-        for (least, most), (smallest, largest) in zip(costs, variances, strict=True):
+        for (least, most), (smallest, largest) in zip(costs, self.variances, strict=True):
             if most > 0:  # else the feature is constant in each cluster, and its variance may be 0
                 low += least / largest
                 high += most / smallest
