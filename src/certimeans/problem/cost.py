@@ -33,7 +33,8 @@ from certimeans.problem.rounding import UNIT_ROUNDOFF, rounded_down, rounded_up
 
 _TINY = 2.0**-1060  # above everything that can underflow in one operation
 _SMALL_TABLE = 5_000  # entries: some milliseconds in integers
-_NARROW = 1e-9  # relative width from which on an interval is good enough
+_NARROW = 2.0**-41  # relative width up to which an interval is good enough; standard deviations rely on it
+_NARROW_FOR_GRAM = 1e-9  # the same for a Gram matrix, where exact evaluation takes long
 _LEAST_TOTAL = 2.0**-900  # sums below it may consist of what underflowed
 
 
@@ -88,7 +89,7 @@ def cost_of_gram(gram: FloatArray, weights: FloatArray, labels: IntArray, k: int
     scaled, scaled_weights = np.ldexp(gram, -exponent), np.ldexp(weights, -weight_exponent)
     value, error = _enclose_gram(scaled, scaled_weights, labels, k)
     unit = Fraction(2) ** (weight_exponent + exponent)
-    if error > _NARROW * abs(value):
+    if error > _NARROW_FOR_GRAM * abs(value):
         exact = _exact_cost_of_gram(gram, weights, labels, k)
         return exact, exact
     return (Fraction(value) - Fraction(error)) * unit, (Fraction(value) + Fraction(error)) * unit
@@ -278,7 +279,8 @@ def _enclose_gram(gram: FloatArray, weights: FloatArray, labels: IntArray, k: in
         value_rest += lost - remainder / total[c]
         sizes += inside_sizes[c] / total[c]
         underflow += n * n * _TINY / total[c]
-    # Each compensation has n roundings or n^2, relative to what it compensates: u times the size of the terms.
-    terms = 2.0 * n * n + 100.0
-    error = 4.0 * terms * UNIT_ROUNDOFF * UNIT_ROUNDOFF * sizes + 4.0 * UNIT_ROUNDOFF * abs(value + value_rest)
-    return value + value_rest, error + terms * _TINY + underflow
+    # A sum of N terms loses at most u times their total size in each addition; these losses, together N u times that
+    # size, are summed up with N roundings of their own: (N u)^2 times the size (Ogita, Rump and Oishi 2005, Sum2).
+    terms = float(n) * n + 100.0
+    error = 4.0 * (terms * UNIT_ROUNDOFF) ** 2 * sizes + 4.0 * UNIT_ROUNDOFF * abs(value + value_rest)
+    return value + value_rest, error + 2.0 * terms * _TINY + underflow
