@@ -1,4 +1,4 @@
-"""What the search asks of a lower bound: one question, one answer, whoever proves it."""
+"""What the search asks of a lower bound: one question and one answer for all bounders."""
 
 from __future__ import annotations
 

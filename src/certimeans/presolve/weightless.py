@@ -47,7 +47,7 @@ class WithoutWeightless:
         return None if labels is None else as_labels(labels, len(self.table))[self.kept]
 
     def restore_labels(self, clustering: Clustering) -> IntArray:
-        """Return labels of all points: who was left out goes to the nearest centre."""
+        """Return labels of all points; those that were left out go to the nearest centre."""
         labels = np.empty(len(self.table), dtype=np.int64)
         labels[self.kept] = clustering.labels
         weightless = self.weightless
