@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-import numpy as np
-
 from certimeans._typing import FloatArray
 from certimeans.deadline import Deadline
 from certimeans.presolve.contract import SuperPoints
@@ -131,8 +129,3 @@ class Bounder(Protocol):
 def nothing_proven(points: SuperPoints) -> Bound:
     """Return what is known without any proof."""
     return Bound(points.scale.nothing_proven, None)
-
-
-def is_finite(bound: Bound) -> bool:
-    """Whether a bound says anything."""
-    return bool(np.isfinite(bound.value))

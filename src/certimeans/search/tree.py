@@ -211,7 +211,7 @@ class Tree:
             self.note_proven(number)
 
     def note_proven(self, number: int) -> None:
-        """Note that a node needs its ancestors' bounds no more, and drop the bound steps that are not needed."""
+        """Note that a node no longer needs its ancestors' bounds, and drop the bound steps that are not needed."""
         while number not in self._proven:
             self._proven.add(number)
             number = self.nodes[number].parent
