@@ -4,7 +4,7 @@ A :class:`Constraints` object holds the knowledge as the user stated it. Togethe
 every kind into must-link and cannot-link pairs; everything after that sees pairs only.
 
 To add a kind, give it a field here, a function in :mod:`.expand` that turns it into pairs, a phrase in
-:meth:`Constraints.reason`, and a reader in :mod:`.files`.
+:meth:`Constraints.reason`, and a reader in :mod:`.io.links`.
 """
 
 from __future__ import annotations

@@ -310,7 +310,7 @@ def prove_again(presolved: Presolved, decisions: tuple[Decision, ...], steps: tu
 def resumed_inheritance(
     presolved: Presolved, decisions: tuple[Decision, ...], steps: tuple[Step, ...]
 ) -> WarmStart | None:
-    """Rebuild what a node starts from, given what proves a bound on the way to it.
+    """Rebuild what a node starts from, given what proves a bound on the way to it; ``None`` if that does not fit it.
 
     Parameters
     ----------
@@ -322,7 +322,10 @@ def resumed_inheritance(
     step = steps[-1]
     if not isinstance(step, RelaxationStep):
         return None
-    return WarmStart.from_step(_stated(presolved, decisions, step.group_of), step)
+    try:
+        return WarmStart.from_step(_stated(presolved, decisions, step.group_of), step)
+    except ValueError:  # decisions of an edited file may part what the step has in one group
+        return None
 
 
 def _stated(presolved: Presolved, decisions: tuple[Decision, ...], group_of: IntArray) -> SuperPoints:
