@@ -5,6 +5,7 @@ The module is not called ``solve``, so that ``certimeans.solve`` is the function
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +27,7 @@ from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightle
 from certimeans.problem.clustering import Clustering, as_labels
 from certimeans.problem.constraints import Constraints, PairsLike
 from certimeans.problem.instance import Instance, one_table
+from certimeans.problem.scaling import farthest_entry
 from certimeans.report.progress import with_log
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.checkpoint import CheckpointStore, SavedSearch
@@ -44,6 +46,9 @@ from certimeans.settings import SolverSettings
 from certimeans.status import pruning_cost
 from certimeans.warmup import is_preparing, prepare
 
+_LOGGER = logging.getLogger("certimeans")
+_SMALLEST_GAP = 1e-10
+"""About what rounding leaves provable where the cost is a tenth of the scatter; less where it is smaller."""
 _SECONDS_PER_NUMBER = 1e-7
 """Time to prove the cost of a clustering, for each number in the table."""
 _LARGE_TABLE = 1_000_000
@@ -179,6 +184,12 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
 ) -> SolveResult:
     """Solve an instance that was built before; see :func:`solve`."""
     n_jobs, seed = as_n_jobs(n_jobs), as_seed(seed)
+    if limits.gap < _SMALLEST_GAP:
+        _LOGGER.warning(
+            "a gap of %g was asked for; double precision proves about %g, and the search ends there",
+            limits.gap,
+            _SMALLEST_GAP,
+        )
     prepare(instance)  # compilation does not count towards the time limit
     deadline = Deadline(_seconds_to_search(limits.seconds, instance))
     history = History(callback)
@@ -273,11 +284,21 @@ def _checked(
         statistics=statistics,
         target_gap=target_gap,
         seed=seed,
-        message=outcome.message,
+        message=outcome.message + _hint(instance, outcome),
         history=tuple(history.entries),
         search_tree=outcome.tree,
         is_complete=outcome.is_complete,
     )
+
+
+def _hint(instance: Instance, outcome: SearchOutcome) -> str:
+    """Name a number that costs all others their digits, if the gap stays open for want of these."""
+    is_open = outcome.status is SolveStatus.INTERRUPTED and outcome.is_complete and instance.geometry == "points"
+    entry = farthest_entry(instance.points) if is_open else None
+    if entry is None:
+        return ""
+    value = instance.points[entry]
+    return f"; points[{entry[0]}, {entry[1]}] = {value:.6g} lies far from all others: is it a mistake or a fill value?"
 
 
 @contextmanager

@@ -69,6 +69,23 @@ def test_a_cost_that_rounding_hides_is_not_called_zero(points: np.ndarray) -> No
     assert result.status is not SolveStatus.OPTIMAL or result.gap <= 1e-4
 
 
+def test_the_number_that_hides_the_others_is_named() -> None:
+    """A user with a fill value in the table is told where it is."""
+    result = solve(far_row(), 3)
+    assert result.status is SolveStatus.INTERRUPTED
+    assert "points[60, 0] = 1e+20" in result.message
+
+
+def test_a_gap_that_doubles_cannot_prove_is_said_up_front(caplog: pytest.LogCaptureFixture) -> None:
+    """And the search ends when only rounding is left, long before a time limit."""
+    points = np.random.default_rng(3).normal(size=(40, 2)) + 5 * (np.arange(40) % 3)[:, None]
+    result = solve(points, 3, gap=0.0, time_limit=60)
+    assert "double precision proves about 1e-10" in caplog.text
+    assert result.status is SolveStatus.INTERRUPTED
+    assert "a gap of" in result.message
+    assert result.gap < 1e-7
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_a_huge_constant_feature_changes_nothing(seed: int) -> None:
     """A constant at 1e300 beside numbers near 1e-21: bounds were up to 6.9 % above the optimum."""

@@ -130,7 +130,8 @@ class SuperPoints:
         """
         n, k = len(self.group_of), self.n_clusters
         if self.vectors is None:
-            return rounding_factor(2 * n + 64) * ((k + 1) * self.scale.gram_norm + 1.0)
+            # In working units the sum of w_i |K_ii|, of which the scatter is made, is at most about 1.
+            return rounding_factor(2 * n + 64) * (k * self.scale.gram_norm + 2.0)
         dimension = self.vectors.shape[1]
         products = self.relative_error() + rounding_factor(dimension + 16)
         return self.scatter * (k * products + rounding_factor(n + dimension + 16))

@@ -33,8 +33,7 @@ from certimeans.problem.rounding import UNIT_ROUNDOFF, rounded_down, rounded_up
 
 _TINY = 2.0**-1060  # above everything that can underflow in one operation
 _SMALL_TABLE = 5_000  # entries: some milliseconds in integers
-_NARROW = 2.0**-41  # relative width up to which an interval is good enough; standard deviations rely on it
-_NARROW_FOR_GRAM = 1e-9  # the same for a Gram matrix, where exact evaluation takes long
+_NARROW = 1e-9  # relative width up to which an interval is good enough
 _LEAST_TOTAL = 2.0**-900  # sums below it may consist of what underflowed
 
 
@@ -89,7 +88,7 @@ def cost_of_gram(gram: FloatArray, weights: FloatArray, labels: IntArray, k: int
     scaled, scaled_weights = np.ldexp(gram, -exponent), np.ldexp(weights, -weight_exponent)
     value, error = _enclose_gram(scaled, scaled_weights, labels, k)
     unit = Fraction(2) ** (weight_exponent + exponent)
-    if error > _NARROW_FOR_GRAM * abs(value):
+    if error > _NARROW * abs(value):
         exact = _exact_cost_of_gram(gram, weights, labels, k)
         return exact, exact
     return (Fraction(value) - Fraction(error)) * unit, (Fraction(value) + Fraction(error)) * unit

@@ -162,7 +162,11 @@ class Instance:
         """The problem in working numbers: what all numerical work starts from."""
         if self.geometry == "gram":
             return scale_gram(self.table, self.weights, self.n_clusters)
-        return scale_points(self.table, self.weights, self.deviations)
+        if self.variances is None:
+            return scale_points(self.table, self.weights, None)
+        # The root of a variance is off by half of the interval's relative width, and by a rounding or two.
+        width = max((float((high - low) / low) for low, high in self.variances if low > 0), default=0.0)
+        return scale_points(self.table, self.weights, self.deviations, width + 2.0**-50)
 
     @cached_property
     def total_scatter(self) -> float:

@@ -134,13 +134,17 @@ class ScaledData(NamedTuple):
     scale: CostScale
 
 
-def scale_points(points: FloatArray, weights: FloatArray, deviations: FloatArray | None) -> ScaledData:
+def scale_points(
+    points: FloatArray, weights: FloatArray, deviations: FloatArray | None, deviation_error: float = 0.0
+) -> ScaledData:
     """Bring points into working numbers.
 
     Parameters
     ----------
     deviations
-        What to divide each feature by, each with a relative error of at most 2**-40; ``None`` for nothing.
+        What to divide each feature by; ``None`` for nothing.
+    deviation_error
+        A bound on the relative error of each of them.
 
     Raises
     ------
@@ -163,7 +167,7 @@ def scale_points(points: FloatArray, weights: FloatArray, deviations: FloatArray
     if deviations is not None:
         fractions, exponents = np.frexp(deviations[varies])
         moved = np.ldexp(moved, -exponents) / fractions
-        entry_error += 2.0**-40
+        entry_error += 2 * deviation_error
     else:
         exponent = exponent_of(moved)
         moved = np.ldexp(moved, -exponent)
@@ -228,16 +232,31 @@ def _scaled_weights(weights: FloatArray) -> tuple[FloatArray, int]:
     return np.ldexp(weights, -exponent), exponent
 
 
+def farthest_entry(points: FloatArray) -> tuple[int, int] | None:
+    """Return row and column of a number that lies absurdly far from the others in its column, if there is one."""
+    middle, spread, farthest = _spread(points)
+    ratios = np.where(farthest > _FAR * spread, farthest, 0.0)
+    column = int(ratios.argmax())
+    if ratios[column] == 0.0:
+        return None
+    return int(np.abs(points[:, column] - middle[column]).argmax()), column
+
+
+def _spread(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return, for each feature, about the median, the median distance from it, and the largest one."""
+    some = points[:: max(1, len(points) // _SAMPLE)]
+    middle = np.median(some, axis=0)
+    spread = np.median(np.abs(some - middle), axis=0)
+    return middle, spread, np.maximum(points.max(axis=0) - middle, middle - points.min(axis=0))
+
+
 def _reference(points: FloatArray, weights: FloatArray) -> FloatArray:
     """Choose a point to measure from: the mean, or per feature the median where outliers drag the mean far away.
 
     Any point is right. Differences to it are rounded, so most of them should be small: one row at 1e20 must not cost
     the others their digits.
     """
-    some = points[:: max(1, len(points) // _SAMPLE)]
-    middle = np.median(some, axis=0)
-    spread = np.median(np.abs(some - middle), axis=0)
-    farthest = np.maximum(points.max(axis=0) - middle, middle - points.min(axis=0))
+    middle, spread, farthest = _spread(points)
     is_far: BoolArray = farthest > _FAR * spread
     mean = middle + (weights @ (points - middle)) / weights.sum()
     reference: FloatArray = np.where(is_far | ~np.isfinite(mean), middle, mean)

@@ -13,7 +13,7 @@ clusterings. Its iterates need not be accurate: a bound is proven from L and the
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,10 +23,9 @@ from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector
 from certimeans.bounds.relaxation.safe_bound import SafeBound, safe_lower_bound
-from certimeans.bounds.relaxation.spectral import SpectralProjector
+from certimeans.bounds.relaxation.spectral import SpectralProjector, SpectralSettings
 
-_LARGEST_BALANCING = 1.4
-_TINY = 1e-30
+_TINY = 1e-30  # not for tuning: keeps a quotient finite
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,10 @@ class AdmmSettings:
         Between 1 (none) and 2.
     sweeps
         Visits to each cut in an iteration.
+    largest_balancing
+        Most that the penalty changes by at a time.
+    spectral
+        The projection onto the spectral set.
     """
 
     penalty: float = 0.4
@@ -60,9 +63,11 @@ class AdmmSettings:
     balance: float = 2.5
     over_relaxation: float = 1.6
     sweeps: int = 2
+    largest_balancing: float = 1.4
+    spectral: SpectralSettings = field(default_factory=SpectralSettings)
 
     def __post_init__(self) -> None:
-        for name in vars(self):
+        for name in vars(self).keys() - {"spectral"}:
             if not getattr(self, name) > 0:
                 raise ValueError(f"AdmmSettings.{name} must be positive; got {getattr(self, name)}")
         if not 1 <= self.over_relaxation < 2:
@@ -105,7 +110,9 @@ class Admm:
         self.penalty = settings.penalty if len(start.cuts) == 0 else settings.warm_penalty
         self.primal_residual = self.dual_residual = np.inf
         self.spectral_seconds = self.polyhedral_seconds = 0.0
-        self._spectral_projector = SpectralProjector(relaxation.direction, relaxation.n_clusters - 1, seed)
+        self._spectral_projector = SpectralProjector(
+            relaxation.direction, relaxation.n_clusters - 1, seed, settings.spectral
+        )
         self._polyhedral_projector = PolyhedralProjector(relaxation.direction, relaxation.forbidden, settings.sweeps)
         self._spectral = np.zeros((relaxation.size, relaxation.size), dtype=np.float32)
 
@@ -145,7 +152,8 @@ class Admm:
 
     def _balance_penalty(self) -> None:
         ratio = self.primal_residual / max(self.settings.balance * self.dual_residual, _TINY)
-        self.penalty *= min(max(np.sqrt(ratio), 1 / _LARGEST_BALANCING), _LARGEST_BALANCING)
+        largest = self.settings.largest_balancing
+        self.penalty *= min(max(np.sqrt(ratio), 1 / largest), largest)
 
     def current_cuts(self) -> Cuts:
         """Return the cuts with their present multipliers."""

@@ -10,6 +10,7 @@ elsewhere, in double.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -23,16 +24,53 @@ from certimeans.compilation import compiled_fast
 
 Single: TypeAlias = NDArray[np.float32]
 
-_SMALLEST_SIZE_FOR_SUBSPACE = 60
-_LARGEST_SHARE_FOR_SUBSPACE = 0.6
-_FULL_EVERY = 60
-_FILTER_DEGREE = 3
-_SPARE_SHARE = 0.2
-_MIN_SPARE = 8
-_MIN_UNUSED = 3
-_LANCZOS_STEPS = 8
-_LANCZOS_EVERY = 4
-_INTERVAL_EVERY = 20
+
+@dataclass(frozen=True)
+class SpectralSettings:
+    """When a subspace step replaces the full decomposition, and how it is made.
+
+    Attributes
+    ----------
+    smallest_size
+        Smaller problems are always decomposed fully: that is faster there.
+    largest_share
+        So are problems of which more than this share of the spectrum is wanted.
+    full_every
+        Steps after which a full decomposition corrects what errors have added up to.
+    filter_degree
+        Degree of the filter's polynomial: a higher one separates better and costs more products.
+    spare_share, min_spare
+        Vectors kept beside the wanted ones, as a share of these, and at least.
+    min_unused
+        If fewer of the vectors turn out not to be wanted, some that are may be missing: the step does not count.
+    lanczos_steps, lanczos_every, interval_every
+        The lower end of the spectrum is estimated by so many Lanczos steps, every so many iterations; and taken over,
+        even if it rose, every so many.
+    full_margin, interval_margin
+        Parts of the lowest eigenvalue by which the damped interval exceeds its estimate, after a full decomposition
+        and after Lanczos steps: what lies outside would be amplified.
+    """
+
+    smallest_size: int = 60
+    largest_share: float = 0.6
+    full_every: int = 60
+    filter_degree: int = 3
+    spare_share: float = 0.2
+    min_spare: int = 8
+    min_unused: int = 3
+    lanczos_steps: int = 8
+    lanczos_every: int = 4
+    interval_every: int = 20
+    full_margin: float = 0.15
+    interval_margin: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not value > 0:
+                raise ValueError(f"SpectralSettings.{name} must be positive; got {value}")
+
+
+_LEAST_MARGIN = 0.1  # eigenvalues of interest are between 0 and 1: this keeps the interval from collapsing near 0
 
 
 class SpectralError(ArithmeticError):
@@ -50,7 +88,10 @@ class SpectralProjector:
         k - 1, the trace of R.
     """
 
-    def __init__(self, direction: FloatArray, rank: int, seed: int = 0) -> None:
+    def __init__(
+        self, direction: FloatArray, rank: int, seed: int = 0, settings: SpectralSettings | None = None
+    ) -> None:
+        self.settings = settings or SpectralSettings()
         self.direction = direction
         self.rank = rank
         self.n_full = 0
@@ -62,7 +103,7 @@ class SpectralProjector:
 
     def project(self, primal: FloatArray, slope: tuple[FloatArray, FloatArray], step: float) -> Single:
         """Project ``primal - step * (sum of slope)`` and return R, the part beside u u'; reads upper triangles only."""
-        if self._basis is not None and self._since_full < _FULL_EVERY:
+        if self._basis is not None and self._since_full < self.settings.full_every:
             projected = self._project_in_subspace(primal, slope, step, self._basis)
             if projected is not None:
                 self.n_subspace += 1
@@ -82,12 +123,12 @@ class SpectralProjector:
         levels = project_onto_capped_simplex(values.astype(np.float64), float(self.rank))
         unused = int(np.searchsorted(levels, 0.0, side="right"))
         wanted = size - unused
-        keep = max(1, unused - max(_MIN_SPARE, int(_SPARE_SHARE * wanted)))
-        is_small_enough = size - keep < _LARGEST_SHARE_FOR_SUBSPACE * size
-        if size >= _SMALLEST_SIZE_FOR_SUBSPACE and is_small_enough:
+        keep = max(1, unused - self._spare(wanted))
+        is_small_enough = size - keep < self.settings.largest_share * size
+        if size >= self.settings.smallest_size and is_small_enough:
             self._basis = np.asfortranarray(vectors[:, keep:])
             lowest = float(values[1])  # values[0] is that of u
-            self._damped = (lowest - 0.15 * abs(lowest) - 0.1, float(values[keep]))
+            self._damped = (lowest - self.settings.full_margin * abs(lowest) - _LEAST_MARGIN, float(values[keep]))
         else:
             self._basis = None
         return _assemble(vectors[:, unused:], levels[unused:])
@@ -98,13 +139,13 @@ class SpectralProjector:
         """Take one subspace step; ``None`` if it fails a check."""
         low, high = self._damped
         matrix = _compressed(primal, slope, step, self.direction, 0.5 * (low + high), to_the_bottom=False)
-        if self._since_full % _LANCZOS_EVERY == 0:
+        if self._since_full % self.settings.lanczos_every == 0:
             lowest = self._lowest_by_lanczos(matrix)
-            if lowest < low or self._since_full % _INTERVAL_EVERY == 0:
-                low = lowest - 0.1 * abs(lowest)
+            if lowest < low or self._since_full % self.settings.interval_every == 0:
+                low = lowest - self.settings.interval_margin * abs(lowest)
         if not low < high:
             return None
-        filtered = _chebyshev_filter(matrix, basis, low, high)
+        filtered = _chebyshev_filter(matrix, basis, low, high, self.settings.filter_degree)
         orthonormal = _orthonormalise(filtered)
         if orthonormal is None:
             return None
@@ -114,14 +155,18 @@ class SpectralProjector:
             return None  # a Ritz value below the damped interval: the estimate of the spectrum's end was wrong
         levels = project_onto_capped_simplex(values.astype(np.float64), float(self.rank))
         unused = int(np.searchsorted(levels, 0.0, side="right"))
-        if unused < _MIN_UNUSED:
+        if unused < self.settings.min_unused:
             return None  # there may be more wanted vectors than the subspace holds
         vectors = orthonormal @ rotation
         wanted = len(levels) - unused
-        keep = max(0, unused - max(_MIN_SPARE, int(_SPARE_SHARE * wanted)))
+        keep = max(0, unused - self._spare(wanted))
         self._basis = np.asfortranarray(vectors[:, keep:])
         self._damped = (low, float(values[keep]))
         return _assemble(vectors[:, unused:], levels[unused:])
+
+    def _spare(self, wanted: int) -> int:
+        """Return how many vectors to keep beside the wanted ones."""
+        return max(self.settings.min_spare, int(self.settings.spare_share * wanted))
 
     def _lowest_by_lanczos(self, matrix: Single) -> float:
         """Estimate the lowest eigenvalue from below with a few Lanczos steps."""
@@ -129,7 +174,7 @@ class SpectralProjector:
         vector /= np.linalg.norm(vector)
         previous, off_diagonal = np.zeros_like(vector), 0.0
         diagonal_entries, off_diagonal_entries = [], []
-        for _ in range(_LANCZOS_STEPS):
+        for _ in range(self.settings.lanczos_steps):
             image = matrix @ vector - np.float32(off_diagonal) * previous
             diagonal_entries.append(float(image @ vector))
             image -= np.float32(diagonal_entries[-1]) * vector
@@ -140,13 +185,13 @@ class SpectralProjector:
         return float(ritz[0]) - off_diagonal_entries[-1]
 
 
-def _chebyshev_filter(matrix: Single, vectors: Single, low: float, high: float) -> Single:
+def _chebyshev_filter(matrix: Single, vectors: Single, low: float, high: float, degree: int) -> Single:
     """Apply the Chebyshev polynomial that is small on [low, high] and grows fast above it."""
     centre, scale = np.float32(0.5 * (low + high)), np.float32(2.0 / (high - low))
     before, current = vectors, matrix @ vectors
     current -= centre * vectors
     current *= scale
-    for _ in range(_FILTER_DEGREE - 1):
+    for _ in range(degree - 1):
         following = matrix @ current
         following -= centre * current
         following *= np.float32(2.0) * scale
@@ -213,7 +258,7 @@ def _compressed(
     return matrix.T
 
 
-_TILE = 64
+_TILE = 64  # not for tuning: two tiles of doubles fit into the first-level cache
 
 
 @compiled_fast

@@ -10,9 +10,6 @@ from certimeans.bounds.relaxation.cuts.pool import Coefficients, Members
 from certimeans.compilation import compiled_fast
 from certimeans.randomness import RandomState, random_below
 
-NEGLIGIBLE = 0.03
-"""Super-points j with Z_ij below this part of Z_ii are not considered as companions of i."""
-
 
 @compiled_fast
 def violated_triangles(
@@ -88,7 +85,13 @@ def _drop_below(triangles: Members, violation: FloatArray, threshold: float) -> 
 
 @compiled_fast
 def violated_stars(
-    matrix: FloatArray, centres: IntArray, threshold: float, starts_each: int, max_support: int, random: RandomState
+    matrix: FloatArray,
+    centres: IntArray,
+    threshold: float,
+    negligible: float,
+    starts_each: int,
+    max_support: int,
+    random: RandomState,
 ) -> tuple[Members, Coefficients, FloatArray]:
     """Find violated cuts with one -1 (the centre) and at least two +1 by local search.
 
@@ -109,7 +112,7 @@ def violated_stars(
     for centre in centres:
         near = 0
         for j in range(size):
-            if j != centre and matrix[centre, j] > NEGLIGIBLE * matrix[centre, centre]:
+            if j != centre and matrix[centre, j] > negligible * matrix[centre, centre]:
                 companions[near] = j
                 near += 1
         for p in range(near):

@@ -14,7 +14,7 @@ from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.deadline import Deadline
 from certimeans.randomness import random_state
 
-_ENTRIES_BETWEEN_LOOKS = 250_000
+_ENTRIES_BETWEEN_LOOKS = 250_000  # not for tuning: the deadline is looked at several times a second
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,10 @@ class SeparationSettings:
         The same for stars.
     min_star_starts, star_starts_each
         Local searches for stars: at least the first number in all, and the second from each super-point.
-    max_cliques
-        Most clique cuts in a round.
+    negligible
+        A star's centre i has companions j with Z_ij above this part of Z_ii.
+    max_cliques, clique_threshold
+        Most clique cuts in a round, and their smallest violation as a part of ``threshold``: there are few.
     """
 
     threshold: float = 0.005
@@ -46,7 +48,9 @@ class SeparationSettings:
     stars_each: int = 8
     min_star_starts: int = 4000
     star_starts_each: int = 16
+    negligible: float = 0.03
     max_cliques: int = 100
+    clique_threshold: float = 0.01
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -100,7 +104,13 @@ class Separator:
         stars, excess = Cuts.none(), np.empty(0)
         for centres in _chunks(np.arange(size), deadline):
             members, coefficients, more_excess = kernels.violated_stars(
-                shared, centres, threshold, starts_each, min(MAX_SUPPORT, size), self._star_state
+                shared,
+                centres,
+                threshold,
+                self.settings.negligible,
+                starts_each,
+                min(MAX_SUPPORT, size),
+                self._star_state,
             )
             stars = stars.followed_by(Cuts.new(members, coefficients))
             excess = np.concatenate([excess, more_excess])
@@ -114,8 +124,8 @@ class Separator:
             return Cuts.none()
         members, inside = kernels.spread_sets(shared, set_size)
         excess = 2.0 / relaxation.max_cluster_weight - 2.0 * inside
-        members = members[excess > threshold * 0.01]
-        members = members[_largest(excess[excess > threshold * 0.01], self.settings.max_cliques)]
+        violated = excess > threshold * self.settings.clique_threshold
+        members = members[violated][_largest(excess[violated], self.settings.max_cliques)]
         return Cuts.new(members, np.ones(members.shape, dtype=np.int64))
 
     def _limit(self, sort: str, size: int) -> int:
