@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from certimeans.bench.tables import markdown_table
 from certimeans.report.environment import environment_line
 
-__all__ = ["RESULTS", "environment", "markdown_table", "write_result"]
+__all__ = ["RESULTS", "environment", "markdown_table", "run_apart", "write_result", "write_rows"]
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -28,6 +31,24 @@ def write_result(name: str, title: str, body: str) -> None:
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
+
+
+def run_apart(module: str, arguments: list[str], what: dict[str, Any]) -> dict[str, Any]:
+    """Run a module in a process of its own, and return and print the JSON object that it prints.
+
+    If it fails, that is ``what`` with a status that says so.
+    """
+    done = subprocess.run([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True, check=False)
+    failed = {**what, "status": f"failed with exit code {done.returncode}"}
+    row: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else failed
+    print(row, flush=True)
+    return row
+
+
+def write_rows(name: str, title: str, rows: list[dict[str, Any]]) -> None:
+    """Write ``results/NAME.md`` with one table; rows that failed have fewer columns."""
+    header = max((list(row) for row in rows), key=len)
+    write_result(name, title, markdown_table(header, [[row.get(column, "") for column in header] for row in rows]))
 
 
 def _module_name() -> str:

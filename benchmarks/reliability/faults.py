@@ -33,11 +33,11 @@ def killed_local_workers(count: int) -> Outcome:
     random = np.random.default_rng(3)
     for _ in range(count):
         stop = threading.Event()
-        killer = threading.Thread(target=_kill_a_worker_after, args=(stop, float(random.random() * 2)))
-        killer.start()
+        stopper = threading.Thread(target=_kill_a_worker_after, args=(stop, float(random.random() * 2)))
+        stopper.start()
         result = solve(points, 8, n_jobs=2)
         stop.set()
-        killer.join()
+        stopper.join()
         outcome.count(_is_right(result, best), f"{result.status} {result.objective} instead of {best}")
         outcome.count(worker_pids() == [], "processes left behind")
     return outcome

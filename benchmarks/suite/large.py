@@ -11,15 +11,13 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.record import markdown_table, write_result
+from benchmarks.record import run_apart, write_rows
 from certimeans.certificate.check import verify
 from certimeans.problem.generate import generate_constraints
 from certimeans.problem.instance import Instance
@@ -81,15 +79,10 @@ def main() -> None:
     rows = []
     for size in options.sizes:
         for kind in options.kinds:
-            command = [sys.executable, "-m", "benchmarks.suite.large", "--only", kind, str(size)]
             limits = ["--time-limit", str(options.time_limit), "--jobs", str(options.jobs)]
-            done = subprocess.run([*command, *limits], stdout=subprocess.PIPE, text=True, check=False)
-            failed = {"blobs": kind, "n": size, "status": f"failed with exit code {done.returncode}"}
-            rows.append(json.loads(done.stdout) if done.returncode == 0 else failed)
-            print(rows[-1], flush=True)
-    header = list(max(rows, key=len))
-    table = markdown_table(header, [[row.get(name, "") for name in header] for row in rows])
-    write_result("large", "Large instances with n/4 must-links and n/4 cannot-links", table)
+            arguments = ["--only", kind, str(size), *limits]
+            rows.append(run_apart("benchmarks.suite.large", arguments, {"blobs": kind, "n": size}))
+    write_rows("large", "Large instances with n/4 must-links and n/4 cannot-links", rows)
 
 
 if __name__ == "__main__":

@@ -12,14 +12,12 @@ import json
 import os
 import resource
 import signal
-import subprocess
-import sys
 import threading
 import time
 
 import numpy as np
 
-from benchmarks.record import markdown_table, write_result
+from benchmarks.record import run_apart, write_rows
 from certimeans import Constraints, Instance, Limits, Progress, generate_constraints, solve_instance
 
 DIMENSION, CLUSTERS, SPREAD = 10, 5, 2.5
@@ -87,14 +85,9 @@ def main() -> None:
                 for interrupt in (False, True):
                     task = {"size": size, "seconds": options.seconds, "jobs": jobs, "linked": linked}
                     argument = json.dumps({**task, "interrupt": interrupt})
-                    command = [sys.executable, "-m", "benchmarks.suite.limits", "--only", argument]
-                    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-                    failed = {"n": size, "jobs": jobs, "status": f"failed with exit code {done.returncode}"}
-                    rows.append(json.loads(done.stdout) if done.returncode == 0 else failed)
-                    print(rows[-1], flush=True)
-    header = list(max(rows, key=len))
-    table = markdown_table(header, [[row.get(name, "") for name in header] for row in rows])
-    write_result("limits", "Limits kept at any size", table)
+                    what = {"n": size, "jobs": jobs}
+                    rows.append(run_apart("benchmarks.suite.limits", ["--only", argument], what))
+    write_rows("limits", "Limits kept at any size", rows)
 
 
 if __name__ == "__main__":

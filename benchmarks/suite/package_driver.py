@@ -1,7 +1,7 @@
 """Run one method of another package on prepared problems; started by ``packages.py`` in that package's environment.
 
 Usage: ``python package_driver.py METHOD FOLDER``. The folder has ``tasks.json`` and points as ``.npy``; results are
-printed as JSON, one line a run. Only numpy and the package itself are needed, so that old versions of both will do.
+printed as JSON, one line per run. Only numpy and the package itself are needed, so that old versions of both will do.
 """
 
 from __future__ import annotations

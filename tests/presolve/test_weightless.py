@@ -67,6 +67,16 @@ def test_who_was_left_out_goes_to_the_nearest_centre(geometry: str) -> None:
     assert reduction.restore_labels(clustering).tolist() == [0, 0, 1, 1, 2]
 
 
+def test_distances_to_points_of_weight_zero_are_measured_like_all_others() -> None:
+    """Standardised, the point of weight zero is closer than 0.3 to both its neighbours and would join them.
+
+    The points themselves are 10 apart, so that a comparison of raw distances would see no constraint on it.
+    """
+    points = [[0.0], [10.0], [20.0], [100.0]]
+    with pytest.raises(InputError, match=r"sample_weight\[1\] is 0.*closer than 0.3"):
+        leave_out_weightless(points, 2, Constraints.create(split=0.3), [1.0, 0.0, 1.0, 1.0], standardize=True)
+
+
 def test_solve_labels_all_points_and_proves_about_those_that_count() -> None:
     """Weights of zero mean the same to ``solve`` as to the estimator."""
     result = solve(POINTS, 2, sample_weight=WEIGHTS)

@@ -6,19 +6,20 @@ import pytest
 from certimeans.proof.steps import BranchStep, CovarianceStep, InfeasibleStep, MergeStep, RelaxationStep, Step
 from certimeans.proof.store import from_plain, pack, unpack
 
+BOUND = RelaxationStep(
+    group_of=np.array([0, 1, 1]),
+    cut_start=np.array([0, 2]),
+    cut_member=np.array([0, 1], np.int32),
+    cut_coefficient=np.array([-1, 1], np.int8),
+    cut_multiplier=np.array([0.3]),
+    slack=np.ones(3, np.float32),
+    unit=2.5,
+    weight_unit=1.0,
+)
 STEPS: tuple[Step, ...] = (
     MergeStep(np.array([[0, 1, 2]])),
     CovarianceStep(),
-    RelaxationStep(
-        group_of=np.array([0, 1, 1]),
-        cut_start=np.array([0, 2]),
-        cut_member=np.array([0, 1], np.int32),
-        cut_coefficient=np.array([-1, 1], np.int8),
-        cut_multiplier=np.array([0.3]),
-        slack=np.ones(3, np.float32),
-        unit=2.5,
-        weight_unit=1.0,
-    ),
+    BOUND,
     InfeasibleStep(),
     BranchStep(0, 2, together=1, apart=2),
 )

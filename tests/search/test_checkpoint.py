@@ -11,23 +11,14 @@ import pytest
 
 from certimeans import InputError, SolveStatus, solve
 from certimeans.problem.instance import Instance
-from certimeans.proof.steps import InfeasibleStep, MergeStep, RelaxationStep
+from certimeans.proof.steps import InfeasibleStep, MergeStep
 from certimeans.search.checkpoint import FORMAT, CheckpointStore, SavedSearch
 from certimeans.search.node import Decision
 from certimeans.search.statistics import NodeWork, RunStatistics
 from certimeans.search.tree import Tree, TreeNode, TreeStatus
+from tests.proof.test_store import BOUND
 from tests.search.test_solve import branching_points
 
-BOUND = RelaxationStep(
-    group_of=np.array([0, 1, 1]),
-    cut_start=np.array([0, 2]),
-    cut_member=np.array([0, 1], np.int32),
-    cut_coefficient=np.array([-1, 1], np.int8),
-    cut_multiplier=np.array([0.3]),
-    slack=np.ones(3, np.float32),
-    unit=2.5,
-    weight_unit=1.0,
-)
 SAVED = SavedSearch(
     tree=Tree.of(
         [

@@ -187,3 +187,18 @@ def test_a_complete_search_is_proven_again_without_new_nodes(tmp_path: Path) -> 
     assert second.status is SolveStatus.OPTIMAL
     assert second.nodes == first.nodes
     assert second.lower_bound == pytest.approx(first.lower_bound, rel=1e-12)
+
+
+def test_a_step_that_proves_less_than_an_ancestors_does_not_replace_it(tmp_path: Path) -> None:
+    """Elsewhere, rounding may make a child's bound come out below its parent's: then the parent's step is kept."""
+    run(tmp_path, nodes=4)
+    saved = CheckpointStore(tmp_path, make_instance()).load()
+    assert saved is not None
+    presolved = presolve(make_instance())
+
+    def proves_less_below_the_root(_: object, decisions: tuple[object, ...], __: object) -> float:
+        return 1.0 / (1 + len(decisions))
+
+    again = prove_tree(saved.tree, presolved, math.inf, Deadline(), proves_less_below_the_root)
+    assert {node.lower_bound for node in again.tree.nodes} == {1.0}
+    assert {again.tree.nearest_bounded(node.number) for node in again.tree.nodes} == {0}

@@ -13,7 +13,7 @@ from certimeans.bench.rows import Row
 
 
 class BenchProgress:
-    """Says what was solved, a line an instance, above a bar if the stream is a terminal."""
+    """Says what was solved, one line per instance, above a bar if the stream is a terminal."""
 
     def __init__(self, stream: TextIO, total: int, done: int = 0) -> None:
         self._stream = stream

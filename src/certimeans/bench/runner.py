@@ -101,7 +101,7 @@ class Run:
                 yield solve_case(case, self.settings, self.verifier, certificates)
             return
         waiting = deque(cases)
-        while waiting:  # the death of one process breaks the whole pool, and the others get a new one
+        while waiting:  # a process that ends breaks the whole pool; the other tasks get a new one
             with _processes(min(self.settings.parallel, len(waiting))) as pool:
                 yield from self._solve_side_by_side(waiting, pool, certificates)
 

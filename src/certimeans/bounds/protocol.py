@@ -1,4 +1,4 @@
-"""What the search asks of a lower bound: one question, one answer, whoever proves it."""
+"""What the search asks of a lower bound: one question and one answer for all bounders."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
-
-import numpy as np
 
 from certimeans._typing import FloatArray
 from certimeans.deadline import Deadline
@@ -131,8 +129,3 @@ class Bounder(Protocol):
 def nothing_proven(points: SuperPoints) -> Bound:
     """Return what is known without any proof."""
     return Bound(points.scale.nothing_proven, None)
-
-
-def is_finite(bound: Bound) -> bool:
-    """Whether a bound says anything."""
-    return bool(np.isfinite(bound.value))

@@ -21,7 +21,7 @@ def compiled(function: Function) -> Function:
 def compiled_fast(function: Function) -> Function:
     """Compile likewise, but let the compiler reorder floating-point operations and ignore NaN.
 
-    Only for work whose rounding errors nobody relies on; never for a bound.
+    Only for work whose rounding errors no proof rests on; never for a bound.
     """
     return _compile(function, fastmath=True)
 

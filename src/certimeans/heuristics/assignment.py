@@ -71,7 +71,7 @@ class Assigner:
                 return None
             labels[self._wide] = found
         if len(np.unique(labels)) < self._n_clusters:
-            # Rare: a centre so far off that nobody comes by choice.
+            # Rare: a centre so far away that no super-point prefers it.
             return _assign_by_milp(costs, self._graph, deadline, may_be_empty=False)
         return labels
 

@@ -110,7 +110,7 @@ def explain(instance: Instance, deadline: Deadline | None = None) -> Conflict:
     """Find a small contradiction among the constraints of an infeasible instance.
 
     The kinds are tried from the simplest to the hardest: a path of must-links against a cannot-link, too few groups,
-    an odd cycle (two clusters), a clique of k + 1 groups, and at last a subset found by deleting what is not needed.
+    an odd cycle (two clusters), a clique of k + 1 groups, and finally a subset found by deleting what is not needed.
     The subset is as small as the time allows; what is returned contradicts itself in any case.
     """
     deadline = deadline or Deadline(EXPLANATION_SECONDS)

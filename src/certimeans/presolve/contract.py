@@ -125,7 +125,8 @@ class SuperPoints:
         Points: the matrix A with rows p_i / sqrt(w_i) has a Frobenius norm of at most the root of the scatter. Rounded
         sums over a group and over the dimension change A A', and with it its product with a projector of trace k, by at
         most their norm times k. A Gram matrix: entry errors are relative to sums of absolute values, whose norm in the
-        scaling D^{1/2} K D^{1/2} does not grow when groups are merged.
+        scaling D^{1/2} K D^{1/2} does not grow when groups are merged. The scatter is the sum of w_i K_ii, whose
+        absolute values add up to 1 at most in working units; they may cancel, so the scatter itself says nothing.
         """
         n, k = len(self.group_of), self.n_clusters
         if self.vectors is None:

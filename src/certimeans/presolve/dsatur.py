@@ -1,9 +1,9 @@
-"""The compiled heart of the colouring search: DSATUR with conflict-directed backjumping.
+"""The compiled part of the colouring search: DSATUR with conflict-directed backjumping.
 
 Vertices are coloured in the order of their number of forbidden colours (saturation). The search keeps, for each level
 of its stack, the set of earlier levels that are to blame for the colours that failed there. When no colour is left it
 jumps to the latest of those levels, whose set inherits the blame; levels in between had no part in the failure. When
-nobody is to blame, no colouring exists. Everything is integer arithmetic, so that verdict is a proof.
+that set is empty, no colouring exists. Everything is integer arithmetic, so that verdict is a proof.
 
 Colours that no vertex uses yet are interchangeable, so only the first of them is tried: a proof that it fails names
 levels that use neither it nor any other unused colour, and holds for each of these by renaming.
@@ -92,18 +92,18 @@ def _advance(  # noqa: PLR0913  # the arrays of SearchState, which compiled code
             depth += 1
             continue
         _blame_blocking_neighbours(v, k, depth, start, neighbours, colour, level_of, blame)
-        culprit = _latest_level(blame[depth], depth)
-        if culprit < 0:
+        target = _latest_level(blame[depth], depth)
+        if target < 0:
             depth_cell[0] = depth
             return IMPOSSIBLE
         for word in range(blame.shape[1]):
-            blame[culprit, word] |= blame[depth, word]
-        blame[culprit, culprit // 64] &= ~(np.uint64(1) << np.uint64(culprit % 64))
+            blame[target, word] |= blame[depth, word]
+        blame[target, target // 64] &= ~(np.uint64(1) << np.uint64(target % 64))
         vertex_at[depth] = -1
-        while depth > culprit:
+        while depth > target:
             depth -= 1
             _unpaint(vertex_at[depth], start, neighbours, colour, times_blocked, saturation)
-            if depth > culprit:
+            if depth > target:
                 vertex_at[depth] = -1
     depth_cell[0] = depth
     return RUNNING

@@ -47,7 +47,7 @@ class WithoutWeightless:
         return None if labels is None else as_labels(labels, len(self.table))[self.kept]
 
     def restore_labels(self, clustering: Clustering) -> IntArray:
-        """Return labels of all points: who was left out goes to the nearest centre."""
+        """Return labels of all points; those that were left out go to the nearest centre."""
         labels = np.empty(len(self.table), dtype=np.int64)
         labels[self.kept] = clustering.labels
         weightless = self.weightless
@@ -101,19 +101,18 @@ def leave_out_weightless(
     kept = np.flatnonzero(checked > 0)
     own = full
     if len(kept) < len(full):
-        constraints = _renumbered(full, checked, constraints, kept, geometry)
         own = full[kept] if geometry == "points" else full[np.ix_(kept, kept)]
+        unconstrained = Instance(own, n_clusters, Constraints(), checked[kept], feature_names, geometry, standardize)
+        positions = unconstrained.positions(full) if geometry == "points" else np.empty((len(full), 0))
+        constraints = _renumbered(positions, checked, constraints, kept)
     instance = Instance(own, n_clusters, constraints, checked[kept], feature_names, geometry, standardize)
     return WithoutWeightless(instance, kept, full)
 
 
-def _renumbered(
-    table: FloatArray, weights: FloatArray, constraints: Constraints, kept: IntArray, geometry: Geometry
-) -> Constraints:
-    """State the constraints for the points that remain."""
-    constraints.check_range(len(table))
-    points = table if geometry == "points" else np.empty((len(table), 0))
-    for kind, pairs in zip(get_args(LinkKind), expand(constraints, points), strict=True):
+def _renumbered(positions: FloatArray, weights: FloatArray, constraints: Constraints, kept: IntArray) -> Constraints:
+    """State the constraints for the points that remain; distances are those between ``positions``."""
+    constraints.check_range(len(positions))
+    for kind, pairs in zip(get_args(LinkKind), expand(constraints, positions), strict=True):
         mentions = np.argwhere(weights[pairs] == 0)
         if mentions.size:
             i, j = pairs[mentions[0, 0]].tolist()

@@ -4,7 +4,7 @@ A :class:`Constraints` object holds the knowledge as the user stated it. Togethe
 every kind into must-link and cannot-link pairs; everything after that sees pairs only.
 
 To add a kind, give it a field here, a function in :mod:`.expand` that turns it into pairs, a phrase in
-:meth:`Constraints.reason`, and a reader in :mod:`.files`.
+:meth:`Constraints.reason`, and a reader in :mod:`.io.links`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PartialLabels:
 
     @classmethod
     def encode(cls, values: Iterable[Any]) -> PartialLabels:
-        """Read one value a point; ``None``, NaN, -1, ``""``, ``"?"`` and ``"NA"`` mean unknown."""
+        """Read one value per point; ``None``, NaN, -1, ``""``, ``"?"`` and ``"NA"`` mean unknown."""
         numbers: dict[str, int] = {}
         codes = [_class_number(value, numbers) for value in values]
         return cls(np.array(codes, dtype=np.int64), tuple(numbers))

@@ -34,7 +34,7 @@ from certimeans.problem.rounding import UNIT_ROUNDOFF, rounded_down, rounded_up
 
 _TINY = 2.0**-1060  # above everything that can underflow in one operation
 _SMALL_TABLE = 1_000  # entries: about a millisecond in integers
-_NARROW = 1e-9  # relative width from which on an interval is good enough
+_NARROW = 1e-9  # relative width up to which an interval is good enough
 _LEAST_TOTAL = 2.0**-900  # sums below it may consist of what underflowed
 
 
@@ -311,7 +311,8 @@ def _enclose_gram(gram: FloatArray, weights: FloatArray, labels: IntArray, k: in
         value_rest += lost - remainder / total[c]
         sizes += inside_sizes[c] / total[c]
         underflow += n * n * _TINY / total[c]
-    # Each compensation has n roundings or n^2, relative to what it compensates: u times the size of the terms.
-    terms = 2.0 * n * n + 100.0
-    error = 4.0 * terms * UNIT_ROUNDOFF * UNIT_ROUNDOFF * sizes + 4.0 * UNIT_ROUNDOFF * abs(value + value_rest)
-    return value + value_rest, error + terms * _TINY + underflow
+    # A sum of N terms loses at most u times their total size in each addition; these losses, together N u times that
+    # size, are summed up with N roundings of their own: (N u)^2 times the size (Ogita, Rump and Oishi 2005, Sum2).
+    terms = float(n) * n + 100.0
+    error = 4.0 * (terms * UNIT_ROUNDOFF) ** 2 * sizes + 4.0 * UNIT_ROUNDOFF * abs(value + value_rest)
+    return value + value_rest, error + 2.0 * terms * _TINY + underflow

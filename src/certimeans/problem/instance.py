@@ -208,6 +208,14 @@ class Instance:
             return None
         return np.array([_root(low) for low, _ in self.variances])
 
+    def positions(self, points: FloatArray) -> FloatArray:
+        """Return points, not only the instance's own, such that plain distances between them are those that count."""
+        if self.deviations is None:
+            return points
+        fractions, exponents = np.frexp(self.deviations)
+        moved = points - np.median(self.table, axis=0)
+        return np.ldexp(moved, -exponents) / fractions
+
     @cached_property
     def _positions(self) -> FloatArray:
         """Points between which distances are measured, for constraints that are about distances."""
@@ -215,11 +223,7 @@ class Instance:
             if self.constraints.diameter is not None or self.constraints.split is not None:
                 raise InputError("diameter and split need points; a Gram matrix has none")
             return np.empty((self.n_points, 0))
-        if self.deviations is None:
-            return self.table
-        fractions, exponents = np.frexp(self.deviations)
-        moved = self.table - np.median(self.table, axis=0)
-        return np.ldexp(moved, -exponents) / fractions
+        return self.positions(self.table)
 
     def _check_range_of_costs(self) -> None:
         """Refuse problems whose costs are no ordinary doubles."""

@@ -30,20 +30,3 @@ def rounded_up(value: Fraction) -> float:
 def rounded_down(value: Fraction) -> float:
     """Return the largest float that is not above ``value``."""
     return 0.0 - rounded_up(-value)  # not -0.0
-
-
-def scaled_up(value: float, exponent: int) -> float:
-    """Return ``value * 2**exponent``, rounded up where that is no float."""
-    return _scaled(value, exponent, rounded_up)
-
-
-def scaled_down(value: float, exponent: int) -> float:
-    """Return ``value * 2**exponent``, rounded down where that is no float."""
-    return _scaled(value, exponent, rounded_down)
-
-
-def _scaled(value: float, exponent: int, rounded: object) -> float:
-    if not math.isfinite(value) or value == 0.0:
-        return value
-    assert callable(rounded)  # noqa: S101  # one of the two functions above
-    return float(rounded(Fraction(value) * Fraction(2) ** exponent))

@@ -1,7 +1,7 @@
 r"""The problem in numbers that neither cancel, overflow nor underflow: what all numerical work starts from.
 
 **Points.** Moved to a reference near their middle, divided by each feature's standard deviation if the instance asks
-for that, by a power of two and at last by a number such that the total scatter is 1. Features that are constant are
+for that, by a power of two and finally by a number such that the total scatter is 1. Features that are constant are
 left out: they cost exactly nothing. Weights far from 1 are divided by a power of two, which changes no
 digit.
 

@@ -67,7 +67,7 @@ class RelaxationStep:
 
 @dataclass(frozen=True, eq=False)
 class InfeasibleStep:
-    """No clustering satisfies what is known here; whoever reads this decides it again."""
+    """No clustering satisfies what is known here; a reader has to decide it again."""
 
     kind: ClassVar[str] = "infeasible"
 

@@ -1,4 +1,4 @@
-"""Work that may have to be left behind: in a daemon thread, which nobody waits for, not even the interpreter's end."""
+"""Work that may have to be left behind: in a daemon thread, for which not even the interpreter waits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def in_background(
             return
         try:
             future.set_result(function(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001  # it belongs to whoever waits for the result
+        except BaseException as error:  # noqa: BLE001  # it is raised where the result is awaited
             future.set_exception(error)
 
     threading.Thread(target=work, name="certimeans", daemon=True).start()

@@ -55,7 +55,7 @@ _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What reading a file that is none of ours, or no more, may raise."""
+"""What may be raised when a file is read that is damaged or not ours."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from decimal import ROUND_UP, Context
 
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
+from certimeans.errors import InternalError
 from certimeans.search.checkpoint import SavedSearch
 from certimeans.search.checkpointer import Checkpointer
 from certimeans.search.incumbent import Incumbent
@@ -137,6 +138,8 @@ class Coordinator:
         status = self._stop_reason() or status or SolveStatus.INTERRUPTED
         self._checkpointer.save(self._snapshot, force=True)
         is_complete = not self._open and not self._running.nodes()
+        if self._tree_bound() > self.incumbent.cost:  # one node holds the incumbent; its bound cannot be above
+            raise InternalError("the bounds contradict the best clustering; please report this with the data")
         return SearchOutcome(
             status,
             self._lower_bound(),
@@ -293,8 +296,12 @@ class Coordinator:
         return pruning_cost(self.incumbent.cost, self.limits.gap)
 
     def _lower_bound(self) -> float:
-        """Return the proven bound; no clustering at all costs less than the incumbent if no node is left below it."""
-        return min(self._closed_bound, self.incumbent.cost, self._open.lower_bound, self._running.lower_bound)
+        """Return the proven bound, which is not above the incumbent's cost even if there is no node left."""
+        return min(self._tree_bound(), self.incumbent.cost)
+
+    def _tree_bound(self) -> float:
+        """Return the least bound of all nodes that were not branched on; between them they hold every clustering."""
+        return min(self._closed_bound, self._open.lower_bound, self._running.lower_bound)
 
     def _progress(self) -> Progress:
         phase = "search" if self._tally.nodes else "heuristics" if math.isinf(self.incumbent.cost) else "root"

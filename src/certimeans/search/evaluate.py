@@ -12,7 +12,7 @@ import numpy as np
 from certimeans._typing import IntArray
 from certimeans.bounds.covariance import CovarianceBounder, covariance_bound
 from certimeans.bounds.protocol import Answer, Bound, Bounder, Question, RoundStatistics, StopReason
-from certimeans.bounds.relaxation.bounder import RelaxationBounder, WarmStart
+from certimeans.bounds.relaxation.bounder import LARGEST_SIZE, RelaxationBounder, WarmStart
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.proof import prove_again as prove_relaxation_again
 from certimeans.deadline import Deadline
@@ -120,7 +120,7 @@ class _Evaluation:
             return self._outcome(NodeStatus.PRUNED)
         bounder = RelaxationBounder(self.settings.cutting_planes)
         needed, allowed = bounder.bytes_needed(points), memory_limit(self.settings.memory_limit)
-        if needed > allowed:
+        if needed > allowed or points.size > LARGEST_SIZE:
             self._search(points, self.settings.long_search, colouring=colouring)
             return self._outcome(NodeStatus.PRUNED, remark=_too_large(points.size, needed, allowed))
         answer = self._ask(bounder, points)
@@ -310,7 +310,7 @@ def prove_again(presolved: Presolved, decisions: tuple[Decision, ...], steps: tu
 def resumed_inheritance(
     presolved: Presolved, decisions: tuple[Decision, ...], steps: tuple[Step, ...]
 ) -> WarmStart | None:
-    """Rebuild what a node starts from, given what proves a bound on the way to it.
+    """Rebuild what a node starts from, given what proves a bound on the way to it; ``None`` if that does not fit it.
 
     Parameters
     ----------
@@ -322,7 +322,10 @@ def resumed_inheritance(
     step = steps[-1]
     if not isinstance(step, RelaxationStep):
         return None
-    return WarmStart.from_step(_stated(presolved, decisions, step.group_of), step)
+    try:
+        return WarmStart.from_step(_stated(presolved, decisions, step.group_of), step)
+    except ValueError:  # decisions of an edited file may part what the step has in one group
+        return None
 
 
 def _stated(presolved: Presolved, decisions: tuple[Decision, ...], group_of: IntArray) -> SuperPoints:
@@ -364,6 +367,11 @@ def _work(rounds: tuple[RoundStatistics, ...]) -> NodeWork:
 
 
 def _too_large(size: int, needed: int, allowed: int) -> str:
+    if needed <= allowed:
+        return (
+            f"a certificate has room for relaxations of {LARGEST_SIZE:,} super-points, not of {size:,}; "
+            "the lower bound is the covariance bound"
+        )
     return (
         f"the relaxation of {size:,} super-points would take {needed / 2**30:.1f} GB of memory, more than the "
         f"{allowed / 2**30:.1f} GB allowed; the lower bound is the covariance bound"

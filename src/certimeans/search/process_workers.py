@@ -71,7 +71,7 @@ class ProcessWorkers:
         return self._pool.submit(_perform_in_worker, task)
 
     def renew(self) -> bool:
-        """Make room for a new pool: the death of one process breaks the whole old one."""
+        """Make room for a new pool: a process that ends breaks the whole old one."""
         self._kill_pool()
         return True
 

@@ -9,7 +9,7 @@ MAX_FAILURES = 3.0
 """A node is given up when that many workers died while they evaluated it alone."""
 
 _FAILURE_ELSEWHERE = 0.1
-"""What a loss counts that was not the node's fault: such nodes are tried again, but not for ever."""
+"""What a loss counts that was not the node's fault: such nodes are tried again, but not without end."""
 
 
 class LostNodes(NamedTuple):

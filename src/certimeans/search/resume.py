@@ -60,7 +60,7 @@ def prove_tree(
         number = node.number
         inherited = nothing if node.parent < 0 else tree.nodes[node.parent].lower_bound
         tree.steps[number] = _believable(tree, presolved, number, saved.steps.get(number, ()))
-        own = _own_bound(tree, presolved, number, deadline, prove)
+        own = _own_bound(tree, presolved, number, inherited, deadline, prove)
         if number == ROOT:
             root_bound = own
         tree.nodes[number] = _settled(node, max(inherited, own), pruning_cost, has_children=bool(tree.children(number)))
@@ -94,8 +94,14 @@ def _believable(tree: Tree, presolved: Presolved, number: int, saved: Steps) -> 
     return kept
 
 
-def _own_bound(tree: Tree, presolved: Presolved, number: int, deadline: Deadline, prove: Prove) -> float:
-    """Recompute a node's own bound; nothing is proven without one. A step that proves nothing is dropped."""
+def _own_bound(
+    tree: Tree, presolved: Presolved, number: int, inherited: float, deadline: Deadline, prove: Prove
+) -> float:
+    """Recompute a node's own bound; nothing is proven without one.
+
+    A step that proves no more than what is inherited is dropped, for the ancestor's step is the one to keep: once both
+    children of a node have bounds of their own, the node's is dropped, and nothing would prove what they inherited.
+    """
     nothing = presolved.super_points.scale.nothing_proven
     argument = tree.argument(number)
     if not argument or deadline.passed():
@@ -110,7 +116,7 @@ def _own_bound(tree: Tree, presolved: Presolved, number: int, deadline: Deadline
         return nothing
     except (ValueError, ArithmeticError, LookupError):
         bound = -math.inf
-    if math.isfinite(bound) and bound > nothing:
+    if math.isfinite(bound) and bound > nothing and bound >= inherited:
         tree.note_proven(number)
         return bound
     tree.drop_bound(number)

@@ -1,8 +1,8 @@
 """What all processes of a machine see: the problem, and the cost of the best known clustering.
 
 Both are files in a temporary folder. The problem is not handed to a process as it starts, since a process that is
-killed just then would leave us waiting for it to read on; and Python's own shared memory is removed under our feet by
-the resource trackers of workers that die.
+killed just then would leave us waiting for it to read on; and Python's own shared memory is removed by the resource
+trackers of workers that die.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Tree:
     ----------
     steps
         By node, in the order in which they apply. The bound step of a branched node is dropped once both its children
-        are proven without it; only the root's is kept for ever.
+        are proven without it; only the root's is always kept.
     """
 
     nodes: list[TreeNode] = field(default_factory=list)
@@ -211,7 +211,7 @@ class Tree:
             self.note_proven(number)
 
     def note_proven(self, number: int) -> None:
-        """Note that a node needs its ancestors' bounds no more, and drop the bound steps that nobody needs."""
+        """Note that a node no longer needs its ancestors' bounds, and drop the bound steps that are not needed."""
         while number not in self._proven:
             self._proven.add(number)
             number = self.nodes[number].parent

@@ -17,6 +17,9 @@ from certimeans.bounds.relaxation.safe_bound import SafeBound
 from certimeans.presolve.contract import SuperPoints
 from certimeans.proof.steps import RelaxationStep
 
+LARGEST_SIZE = 10_000
+"""The certificate's format allows no more super-points."""
+
 _BYTES_PER_ENTRY = 100
 """Memory of a relaxation, divided by the square of its size: about twelve matrices of doubles at the same time."""
 

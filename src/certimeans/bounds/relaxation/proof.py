@@ -47,7 +47,11 @@ def cuts_of(step: RelaxationStep, size: int) -> Cuts:
     )
     if not is_well_formed:
         raise ValueError("multipliers that do not belong to these super-points")
-    return _unpacked(step, counts)
+    cuts = _unpacked(step, counts)
+    # Rows are built from members in increasing order: a member twice would make an inequality that does not hold.
+    if (np.diff(cuts.members, axis=1)[cuts.members[:, 1:] >= 0] <= 0).any():
+        raise ValueError("cuts whose members are not in increasing order")
+    return cuts
 
 
 def _unpacked(step: RelaxationStep, counts: IntArray) -> Cuts:
@@ -68,7 +72,13 @@ def dual_of(step: RelaxationStep, relaxation: Relaxation) -> FloatArray:
 
 
 def prove_again(step: RelaxationStep, relaxation: Relaxation) -> SafeBound:
-    """Prove the bound of a step for a relaxation on its super-points; whatever the step holds, the bound is true."""
+    """Prove the bound of a step for a relaxation on its super-points; whatever the step holds, the bound is true.
+
+    Raises
+    ------
+    ValueError
+        If the step is none that this package writes for so many super-points.
+    """
     cuts = cuts_of(step, relaxation.size)
     rows = CutRows.build(cuts, relaxation)
     return safe_lower_bound(relaxation, rows, cuts.multipliers * rows.norms, dual_of(step, relaxation))

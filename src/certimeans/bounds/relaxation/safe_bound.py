@@ -51,7 +51,7 @@ class SafeBound(NamedTuple):
     Attributes
     ----------
     unsafe_lower_bound
-        The bound before the allowance for rounding: for curiosity only.
+        The bound before the allowance for rounding: for information only.
     multipliers
         Of the cuts, as their inequalities are written in :mod:`~certimeans.bounds.relaxation.cuts.pool`; none negative.
     slack

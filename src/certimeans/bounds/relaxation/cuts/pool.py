@@ -38,7 +38,7 @@ class Cuts:
     Attributes
     ----------
     members
-        Super-points with non-zero entries, in increasing order, one row a cut; -1 fills the rest of the row.
+        Super-points with non-zero entries, in increasing order, one row per cut; -1 fills the rest of the row.
     coefficients
         The entries b at the members, 0 in the rest.
     multipliers
@@ -98,9 +98,9 @@ class Cuts:
         )
 
     def keys(self) -> NDArray[np.uint64]:
-        """Return one number for each cut: equal for equal cuts, and for others only by a rare accident.
+        """Return one number for each cut: equal for equal cuts, and very rarely for others.
 
-        An accident drops a cut, which weakens a bound but never falsifies it.
+        Where different cuts have one number, one of them is dropped, which weakens a bound but never falsifies it.
         """
         members, coefficients = self.members.astype(np.uint64), self.coefficients.astype(np.uint64)
         with np.errstate(over="ignore"):
