@@ -2,7 +2,7 @@
 
 How often each heuristic finds the best clustering of all of them, how often the proven optimum, how often none, and
 how long it takes. As in the paper, the competitors get 100 k-means++ starts and the best one counts; IPC-k-means runs
-once, on the relaxation with which the root node ends; so does our Kempe search, at its default budget. The optima are
+once, on the relaxation with which the root node ends; so does our memetic search, at its default budget. The optima are
 those that ``certimeans bench`` proved and recorded in ``paper.csv``. Writes ``heuristics.md`` to the results folder and
 a plot of the excess over the optimum to the documentation.
 """
@@ -42,10 +42,10 @@ from certimeans.problem.instance import Instance
 
 Baseline: TypeAlias = Callable[[Instance, int], Clustering | None]
 
-KEMPE, IPC = "Kempe search", "IPC-k-means"
+MEMETIC, IPC = "memetic search", "IPC-k-means"
 BASELINES: dict[str, Baseline] = {"BLPKM++": blpkm, "PP": post_processing, "COP-k-means": cop_kmeans}
 OF_THE_PAPER = (IPC, *BASELINES)
-METHODS = (KEMPE, *OF_THE_PAPER)
+METHODS = (MEMETIC, *OF_THE_PAPER)
 COLOURS = dict(zip(METHODS, ("#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00"), strict=True))
 GAP = 1e-4  # at which the root node is closed
 SAME = 1e-6  # relative difference of costs that are taken for equal
@@ -85,7 +85,7 @@ def proven_optima() -> dict[str, float]:
 def measure(case: Case, optimum: float, n_starts: int) -> Row:
     """Run every method on one instance."""
     answers = {
-        KEMPE: _timed(partial(_search, case.instance)),
+        MEMETIC: _timed(partial(_search, case.instance)),
         IPC: _timed(partial(_round_root, case.instance, optimum)),
     }
     for name, baseline in BASELINES.items():
@@ -139,15 +139,16 @@ def report(rows: list[Row], n_starts: int) -> str:
         f"{method} on {_percent([row.is_best(method, OF_THE_PAPER) for row in rows])}" for method in OF_THE_PAPER
     )
     return f"""\
-{len(rows)} instances, {n_starts} k-means++ starts of BLPKM++, PP and COP-k-means, one run of {IPC} and of the {KEMPE}.
-*best*: none of the five found a cheaper clustering; *opt*: the proven optimum, to {SAME:g}; *fail*: no clustering.
+{len(rows)} instances, {n_starts} k-means++ starts of BLPKM++, PP and COP-k-means, one run of {IPC} and of
+the {MEMETIC}. *best*: none of the five found a cheaper clustering; *opt*: the proven optimum, to {SAME:g}; *fail*: no
+clustering.
 
 {markdown_table(header, rates)}
 
-Among the paper's four methods, without the {KEMPE}, the best is found by {best_of_paper}.
+Among the paper's four methods, without the {MEMETIC}, the best is found by {best_of_paper}.
 
-Mean seconds an instance, one thread: all {n_starts} starts together; {IPC} with the relaxation that it rounds, which is
-the root node of the exact method.
+Mean seconds per instance, one thread: all {n_starts} starts together; {IPC} with the relaxation that it rounds, which
+is the root node of the exact method.
 
 {markdown_table(["data set", *METHODS], times)}"""
 

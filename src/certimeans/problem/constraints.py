@@ -50,7 +50,7 @@ class PartialLabels:
 
     @classmethod
     def encode(cls, values: Iterable[Any]) -> PartialLabels:
-        """Read one value a point; ``None``, NaN, -1, ``""``, ``"?"`` and ``"NA"`` mean unknown."""
+        """Read one value per point; ``None``, NaN, -1, ``""``, ``"?"`` and ``"NA"`` mean unknown."""
         numbers: dict[str, int] = {}
         codes = [_class_number(value, numbers) for value in values]
         return cls(np.array(codes, dtype=np.int64), tuple(numbers))

@@ -547,7 +547,7 @@ def test_labels_are_read_one_a_line(file: FileWriter, text: str, labels: tuple[s
     [
         ("", "the file is empty"),
         ("\n\n# none\n\n", "the file is empty"),
-        ("a\n5.1,a\n", "line 2: expected one label a line; got '5.1,a'"),
+        ("a\n5.1,a\n", "line 2: expected one label per line; got '5.1,a'"),
         ("point,cluster\n0,a\n2,b\n", "line 3: expected point 1; got '2,b'"),
         ("name,cluster\nx,a\ny\n", "line 3: expected one label"),
         ('a\n"b\n', "line 2: .*the quotes are wrong"),

@@ -1,7 +1,7 @@
 """Projection onto the polyhedral set: entries clipped at zero, cannot-links at zero, cuts by dual coordinate ascent.
 
 Hildreth's method visits the cuts one after the other and moves each multiplier to where its cut holds with equality,
-or to zero. Multipliers are kept from one iteration of the solver to the next, so two sweeps an iteration are enough.
+or to zero. Multipliers are kept from one iteration of the solver to the next, so two sweeps per iteration are enough.
 """
 
 from __future__ import annotations

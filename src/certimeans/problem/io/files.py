@@ -40,7 +40,7 @@ _LABEL_TITLES = frozenset({"label", "labels", "class", "cluster"})
 
 
 def read_labels(path: PathLike) -> tuple[str, ...]:
-    """Read one label a line, as text: ``""`` for an empty line, which means unknown like ``?``, ``NA`` and -1.
+    """Read one label per line, as text: ``""`` for an empty line, which means unknown like ``?``, ``NA`` and -1.
 
     Comment lines, which start with ``#``, and empty lines at the end are not labels; nor is a first line ``label``,
     ``labels``, ``class`` or ``cluster`` that others follow. A label with a comma in it must be quoted. The files of
@@ -55,7 +55,7 @@ def read_labels(path: PathLike) -> tuple[str, ...]:
     while lines and not lines[-1].text.strip():
         lines.pop()
     if not lines:
-        raise InputError(f"{path}: the file is empty; give one label a line")
+        raise InputError(f"{path}: the file is empty; give one label per line")
     rows = [(line, split_cells(path, line, ",")) for line in lines]
     title = [cell.lower() for cell in rows[0][1]]
     width = 1
@@ -66,7 +66,7 @@ def read_labels(path: PathLike) -> tuple[str, ...]:
         rows = rows[1:]
     for position, (line, cells) in enumerate(rows):
         if len(cells) != width:
-            raise InputError(f"{path}, line {line.number}: expected one label a line; got {shown(line.text)}")
+            raise InputError(f"{path}, line {line.number}: expected one label per line; got {shown(line.text)}")
         if title == ["point", "cluster"] and cells[0] != str(position):
             raise InputError(f"{path}, line {line.number}: expected point {position}; got {shown(line.text)}")
     return tuple(cells[-1] for _, cells in rows)

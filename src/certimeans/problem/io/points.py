@@ -24,7 +24,7 @@ class PointsFile:
     Attributes
     ----------
     values
-        One row a point, one column a feature.
+        One row per point, one column per feature.
     feature_names
         Titles of the features, if the file has a header.
     row_names
@@ -79,7 +79,7 @@ def read_points(path: PathLike, *, columns: Sequence[str | int] | None = None) -
         return PointsFile(_read_npy(path, columns))
     lines = text.content_lines(text.decode(path, data))
     if not lines:
-        raise InputError(f"{path}: the file is empty; give one point a line")
+        raise InputError(f"{path}: the file is empty; give one point per line")
     separator = text.find_separator(lines[0].text)
     rows = [Row(line.number, text.split_cells(path, line, separator)) for line in lines]
     n_clusters, titles = None, None
@@ -139,7 +139,8 @@ def _check_widths(path: PathLike, rows: list[Row]) -> None:
 def _choose(path: PathLike, columns: Sequence[str | int], titles: tuple[str, ...] | None, n_columns: int) -> list[int]:
     chosen = []
     numbers = [str(number) for number in range(n_columns)]
-    for wanted in columns:
+    for given in columns:
+        wanted = given.strip() if isinstance(given, str) and given not in (titles or ()) else given
         if titles and isinstance(wanted, str) and titles.count(wanted) == 1:
             chosen.append(titles.index(wanted))
         elif str(wanted) in numbers:

@@ -38,7 +38,7 @@ class Cuts:
     Attributes
     ----------
     members
-        Super-points with non-zero entries, in increasing order, one row a cut; -1 fills the rest of the row.
+        Super-points with non-zero entries, in increasing order, one row per cut; -1 fills the rest of the row.
     coefficients
         The entries b at the members, 0 in the rest.
     multipliers
