@@ -215,9 +215,9 @@ def test_the_layout_of_a_picture_is_settled() -> None:
     def draw() -> Axes:
         ax = make_axes(None, 5.2, 3.2)
         ax.plot([0, 1], [34.5, 38.6])
-        ax.set_ylim(34.4, 38.8)
+        ax.set_ylim(34.4, 38.6)
         ax.set(xlabel="seconds", ylabel="cost", title="cost and proven bound")
-        ax.legend(["best"], loc="upper center", bbox_to_anchor=(0.5, -0.2))
+        ax.legend(["best clustering found"], loc="upper center", bbox_to_anchor=(0.5, -0.2), borderpad=0)
         drawn.append(ax)
         return ax
 
