@@ -25,6 +25,17 @@ n_searches = 1000
 over_relaxation = 1.5
 ```
 
+In Python the settings are frozen dataclasses, so a change makes new ones:
+
+```python
+from dataclasses import replace
+from certimeans import SolverSettings, solve
+
+defaults = SolverSettings()
+settings = replace(defaults, root_search=replace(defaults.root_search, n_searches=1000))
+result = solve([[0.0], [1.0], [5.0]], n_clusters=2, settings=settings)  # or settings="settings.toml"
+```
+
 What a file leaves out keeps its default; a name that does not exist is refused, with the nearest one that does. The
 tables below are made from the code by `docs/settings.py`; do not edit them.
 """
@@ -34,7 +45,7 @@ def page() -> str:
     """Return the whole page: a section per table, a row for fields that are explained together."""
     lines = []
     for table, rows in groupby(describe_settings(), key=lambda row: row.table):
-        lines += ["", f"## {table}", "", "| setting | default | meaning |", "|---|---|---|"]
+        lines += ["", f"## {table or 'Outside any table'}", "", "| setting | default | meaning |", "|---|---|---|"]
         for row in rows:
             names = ", ".join(f"`{name}`" for name in row.names)
             defaults = ", ".join("none" if value is None else f"{value}" for value in row.defaults)

@@ -77,6 +77,16 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert error.count("\n") == 1
 
 
+def test_constraints_that_verify_is_not_given_are_named(points: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message counts them, and does not speak of shapes; columns may be written with spaces between them."""
+    pairs, out = points.with_name("pairs.txt"), points.with_name("out")
+    pairs.write_text("ML 0 1\n", encoding="utf-8")
+    assert main(["solve", str(points), "-k", "2", "--constraints", str(pairs), "--out", str(out), "--quiet"]) == 0
+    assert "Instance(6 points, 1 feature, k=2, 1 must-link, 0 cannot-links)" in capsys.readouterr().out
+    assert main(["verify", str(out), "--data", str(points), "--columns", " x "]) == 1
+    assert "the certificate is about 1 must-links, the data about 0; give all constraints" in capsys.readouterr().err
+
+
 def test_a_limit_is_exit_code_1(tmp_path: Path) -> None:
     """Stopped at a limit with a solution."""
     path = tmp_path / "points.txt"

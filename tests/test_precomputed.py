@@ -107,6 +107,8 @@ def test_the_report_does_without_a_picture_of_the_points() -> None:
     assert "30 points given by a Gram matrix" in page.text
     assert "there are no centres, and no picture of the clusters" in page.text
     assert page.count("svg") == 3
+    assert "certimeans.solve(gram=..., n_clusters=3" in page.text
+    assert "Cost means the (weighted) sum of the diagonal entries of the Gram matrix" in page.text
     assert "What the constraints changed" in page.text or "The constraints cost nothing" in page.text
 
 

@@ -34,6 +34,13 @@ def test_other_names_are_refused_as_usual() -> None:
         certimeans.nothing  # noqa: B018
 
 
+def test_the_baselines_are_there_without_an_import_of_their_own() -> None:
+    """As a module, which is imported when it is first used."""
+    code = "import certimeans; print(certimeans.baselines.cop_kmeans.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "cop_kmeans\n", done.stderr
+
+
 def test_a_result_has_two_names() -> None:
     """The short one is the same class."""
     assert certimeans.Result is certimeans.SolveResult

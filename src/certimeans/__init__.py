@@ -10,6 +10,7 @@ from certimeans.errors import (
     InfeasibleError,
     InputError,
     InternalError,
+    MalformedCertificateError,
     NoClusteringError,
 )
 
@@ -47,6 +48,7 @@ __all__ = [
     "Instance",
     "InternalError",
     "Limits",
+    "MalformedCertificateError",
     "NoClusteringError",
     "PointsFile",
     "Progress",
@@ -95,6 +97,8 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 def __getattr__(name: str) -> Any:
     """Import a public name from its module when it is first used."""
+    if name == "baselines":
+        return import_module(f"{__name__}.baselines")
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

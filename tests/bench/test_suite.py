@@ -19,7 +19,7 @@ name = "flowers"
 points = "sklearn:iris"
 k = 3
 rows = 30
-standardise = true
+standardize = true
 links = [[2, 3]]
 """
 
@@ -57,7 +57,7 @@ def test_a_suite_file_draws_constraints_from_classes(suite_file: Path) -> None:
     assert len(instance.cannot_link) == 2
 
 
-def test_built_in_data_are_thinned_and_standardised(suite_file: Path) -> None:
+def test_built_in_data_are_thinned_and_standardized(suite_file: Path) -> None:
     """Thirty of the 150 flowers, all three classes among them, measured in standard deviations."""
     instance = find_cases(suite_file, ["flowers"])[0].instance
     assert instance.points.shape == (30, 4)

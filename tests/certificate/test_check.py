@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -138,6 +139,16 @@ def test_several_processes_prove_the_same(tmp_path: Path) -> None:
         verify(draft.write(tmp_path), n_jobs=2)
 
 
+def test_all_cores_and_arguments_that_are_none(tmp_path: Path) -> None:
+    """-1 stands for all cores, as in the solver; what is no problem or no number of processes is refused by name."""
+    folder = optimality_certificate(FOUR).write(tmp_path)
+    assert verify(folder, n_jobs=-1).lower_bound == verify(folder).lower_bound
+    with pytest.raises(InputError, match="n_jobs must be at least 1, or -1"):
+        verify(folder, n_jobs=-2)
+    with pytest.raises(InputError, match="instance must be a problem"):
+        verify(folder, instance=np.zeros((4, 1)))
+
+
 def test_sentence_says_what_is_proven_and_stays_true(tmp_path: Path) -> None:
     """Numbers in the sentence are rounded up for costs and gaps and down for bounds."""
     small = SmallInstance([[0.0], [1 / 3], [5.0], [5.1]], 2, [(0, 1)], [(1, 2)], None)
@@ -145,10 +156,18 @@ def test_sentence_says_what_is_proven_and_stays_true(tmp_path: Path) -> None:
     sentence = verification.sentence()
     assert sentence.startswith(
         "Proven: the clustering keeps all 1 must-link and 1 cannot-link and costs 0.06055556; no clustering of the 4 "
-        "points into 2 clusters costs less than 0.06055555 (gap "
+        "points into 2 clusters that keeps them costs less than 0.06055555 (gap "
     )
     assert sentence.endswith(" %); 2 leaves, 0 infeasible.")
     assert float(sentence.partition("(gap ")[2].partition(" %")[0]) >= 100 * verification.gap > 0
+    assert (
+        "Proven: the clustering costs 0.06055556; no clustering of the 4 points into 2 clusters costs less"
+        in replace(verification, must_links=0, cannot_links=0).sentence()
+    )
+    assert (
+        "2 clusters that keeps all 1 must-link and 1 cannot-link costs less"
+        in replace(verification, cost=None).sentence()
+    )
 
 
 def test_a_gap_that_is_asked_for_must_be_proven(tmp_path: Path) -> None:
@@ -196,7 +215,7 @@ def test_original_data_are_compared(tmp_path: Path) -> None:
         "k = 2, not 3": FOUR._replace(k=3),
         "points in the certificate differ": FOUR._replace(points=[[0.0], [1.0], [5.0], [6.5]]),
         "cannot_link in the certificate differ": FOUR._replace(cannot_link=[(1, 3)]),
-        "must_link have shape": FOUR._replace(must_link=[]),
+        "about 1 must-links, the data about 0": FOUR._replace(must_link=[]),
         "weights in the certificate differ": FOUR._replace(weights=[2.0] * 4),
     }
     for message, other in others.items():

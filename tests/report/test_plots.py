@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from certimeans import InputError, SolveResult, solve
 from certimeans.report import cluster_plots
 from certimeans.report.colours import cluster_look
-from certimeans.report.figures import is_pyplot_expected, plain
+from certimeans.report.figures import draw_svg, is_pyplot_expected, make_axes, page_style, plain
 from certimeans.report.html import render_report
 from certimeans.report.plots import plot_bounds, plot_centres, plot_clusters, plot_gap, plot_sizes, plot_tree
 from certimeans.report.projection import project
@@ -206,3 +206,25 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch: pytest
     with pytest.raises(InputError, match=r"pip install 'certimeans\[plot\]'"):
         result.plot_bounds()
     assert math.isfinite(result.objective)
+
+
+def test_the_layout_of_a_picture_is_settled() -> None:
+    """Ticks that the layout itself changes do not push a label out of the picture."""
+    drawn: list[Axes] = []
+
+    def draw() -> Axes:
+        ax = make_axes(None, 5.2, 3.2)
+        ax.plot([0, 1], [34.5, 38.6])
+        ax.set_ylim(34.4, 38.6)
+        ax.set(xlabel="seconds", ylabel="cost", title="cost and proven bound")
+        ax.legend(["best clustering found"], loc="upper center", bbox_to_anchor=(0.5, -0.2), borderpad=0)
+        drawn.append(ax)
+        return ax
+
+    draw_svg(draw, "a picture")
+    before = drawn[0].get_position().x0
+    figure = drawn[0].get_figure(root=True)
+    assert figure is not None
+    with page_style():
+        figure.draw_without_rendering()
+    assert drawn[0].get_position().x0 == pytest.approx(before, abs=1e-3)

@@ -8,7 +8,7 @@ A suite file is TOML with a table ``[[dataset]]`` for each data set::
     k = 3                             # number of clusters; may be left out if the points' file says it
     labels = "classes.txt"            # class of each point, one per line; scikit-learn's data have theirs
     rows = 120                        # optional: use that many points, evenly spaced
-    standardise = true                # optional: distances in standard deviations of each feature
+    standardize = true                # optional: distances in standard deviations of each feature
     links = [[50, 0], [25, 25]]       # numbers of must-links and cannot-links to draw
     seeds = [0, 1, 2]                 # each setting is drawn once for each seed
 
@@ -42,7 +42,7 @@ _KEYS = {
     "k": int,
     "labels": str,
     "rows": int,
-    "standardise": bool,
+    "standardize": bool,
     "links": list,
     "seeds": list,
 }
@@ -56,7 +56,7 @@ class Data:
     labels: str | None = None
     k: int | None = None
     rows: int | None = None
-    standardise: bool = False
+    standardize: bool = False
 
     def load(self) -> tuple[FloatArray, list[Any], int]:
         """Return points, classes (none if not known) and the number of clusters."""
@@ -78,7 +78,7 @@ class Generated:
         if not labels and self.must_links + self.cannot_links:
             raise InputError(f"{self.data.points}: constraints are drawn from classes; name their file as 'labels'")
         constraints = generate_constraints(labels, self.must_links, self.cannot_links, self.seed)
-        return Instance(points, k, constraints, standardize=self.data.standardise)
+        return Instance(points, k, constraints, standardize=self.data.standardize)
 
 
 def cases_in_file(path: Path) -> Iterator[Case]:
@@ -108,7 +108,7 @@ def cases_in_file(path: Path) -> Iterator[Case]:
             _located(table["labels"], path.parent) if "labels" in table else None,
             table.get("k"),
             table.get("rows"),
-            table.get("standardise", False),
+            table.get("standardize", False),
         )
         for must, cannot in table["links"]:
             for seed in table.get("seeds", [0]):

@@ -9,6 +9,7 @@ which puts them together; ``verification.py`` says the outcome in words.
 from __future__ import annotations
 
 import math
+import os
 import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -64,7 +65,7 @@ def verify(
     arithmetic
         How to compute: floating point with all rounding accounted for, or balls.
     n_jobs
-        Number of processes.
+        Number of processes; -1 for all cores.
 
     Raises
     ------
@@ -77,6 +78,7 @@ def verify(
     """
     began = time.perf_counter()
     _check_arguments(gap, arithmetic, n_jobs)
+    n_jobs = (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
     with Certificate(Path(folder)) as certificate:
         if instance is not None:
             _compare(certificate, instance)
@@ -135,14 +137,18 @@ def _check_arguments(gap: float | None, arithmetic: Arithmetic, n_jobs: int) -> 
         raise InputError(f"arithmetic must be 'float' or 'ball'; got {arithmetic!r}")
     if gap is not None and not 0 <= gap < math.inf:
         raise InputError(f"gap must be a number, at least 0; got {gap!r}")
-    if n_jobs < 1:
-        raise InputError(f"n_jobs must be at least 1; got {n_jobs!r}")
+    if n_jobs != -1 and n_jobs < 1:
+        raise InputError(f"n_jobs must be at least 1, or -1 for all cores; got {n_jobs!r}")
     if arithmetic == "ball":
         require_flint()
 
 
 def _compare(certificate: Certificate, instance: StatedProblem) -> None:
     """Require that the embedded instance is the given one."""
+    if not hasattr(instance, "n_clusters"):
+        raise InputError(
+            f"instance must be a problem, such as result.instance or certimeans.Instance(...); got {type(instance)!r}"
+        )
     if certificate.k != instance.n_clusters:
         raise CertificateError(f"the certificate is for k = {certificate.k}, not {instance.n_clusters}")
     names = {"points": "points", "gram": "a Gram matrix"}
@@ -159,6 +165,11 @@ def _compare(certificate: Certificate, instance: StatedProblem) -> None:
     stated = {geometry: table, **{name: getattr(instance, name) for name in ("weights", "must_link", "cannot_link")}}
     for name, given in stated.items():
         ours = certificate.values if name == geometry else getattr(certificate, name)
+        if ours.shape != given.shape and name in {"must_link", "cannot_link"}:
+            raise CertificateError(
+                f"the certificate is about {len(ours)} {name.replace('_', '-')}s, the data about {len(given)}; give "
+                "all constraints that were given to the solver"
+            )
         if ours.shape != given.shape:
             raise CertificateError(f"{name} have shape {ours.shape} in the certificate, but {given.shape} in the data")
         differ = np.argwhere(ours != given)

@@ -58,11 +58,14 @@ class Verification:
         kept = f"{_count(self.must_links, 'must-link')} and {_count(self.cannot_links, 'cannot-link')}"
         if self.cost is None and math.isinf(self.lower_bound):
             return f"Proven: no clustering {task} keeps all {kept}; {leaves}"
-        bound = f"no clustering {task} costs less than {shown(self.lower_bound, up=False)}"
+        costs = f"costs less than {shown(self.lower_bound, up=False)}"
+        constrained = self.must_links + self.cannot_links > 0
         if self.cost is None:
-            return f"Proven: {bound}{self._measure()}; {leaves}"
+            which = f" that keeps all {kept}" if constrained else ""
+            return f"Proven: no clustering {task}{which} {costs}{self._measure()}; {leaves}"
         return (
-            f"Proven: the clustering keeps all {kept} and costs {shown(self.cost, up=True)}; {bound} "
+            f"Proven: the clustering {f'keeps all {kept} and ' if constrained else ''}costs "
+            f"{shown(self.cost, up=True)}; no clustering {task}{' that keeps them' if constrained else ''} {costs} "
             f"(gap {shown(self.gap, up=True, digits=2, percent=True)} %){self._measure()}; {leaves}"
         )
 

@@ -24,7 +24,7 @@ def add(commands: Commands) -> None:
         help="re-prove the certificate of a result",
         description=(
             "Re-prove the certificate in DIR: that the clustering keeps every constraint and costs what it is said to "
-            "cost, and that no clustering costs less than the lower bound. Shares no code with the solver. A "
+            "cost, and that no other that does costs less than the lower bound. Shares no code with the solver. A "
             "result.json in DIR must not claim more. With DATA and the constraints, given as for 'solve', it also "
             "checks that the certificate is about these. Exit code 0: proven; 1: the certificate does not prove its "
             "claim, or not the gap G; 2: files that cannot be read; 6: files that are not a certificate."
@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
         default="float",
         help="floating point with all rounding accounted for, or balls (needs python-flint); default float",
     )
-    add("--jobs", metavar="N", type=int, default=1, help="number of processes (default 1)")
+    add("--jobs", metavar="N", type=int, default=1, help="number of processes, -1 for all cores (default 1)")
     add("--json", action="store_true", help="print one JSON object on standard output")
     parser.set_defaults(command=run)
 
@@ -82,5 +82,7 @@ def _instance(options: argparse.Namespace) -> Instance | None:
         return read_problem(options.data, options).instance
     stated = (options.constraints, options.partial_labels, options.columns, options.one_based, options.k)
     if any(stated) or options.standardize:
-        raise InputError("constraints, labels, columns and -k are compared with the certificate only with --data")
+        raise InputError(
+            "constraints, labels, columns, --standardize and -k are compared with the certificate only with --data"
+        )
     return None

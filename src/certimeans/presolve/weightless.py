@@ -44,7 +44,7 @@ class WithoutWeightless:
 
     def restrict_labels(self, labels: ArrayLike | None) -> IntArray | None:
         """Take labels of all points over to those that remain."""
-        return None if labels is None else as_labels(labels, len(self.table))[self.kept]
+        return None if labels is None else as_labels(labels, len(self.table), "initial_labels")[self.kept]
 
     def restore_labels(self, clustering: Clustering) -> IntArray:
         """Return labels of all points; those that were left out go to the nearest centre."""

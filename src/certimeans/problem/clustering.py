@@ -72,13 +72,13 @@ class Clustering:
         return found[:limit]
 
 
-def as_labels(labels: ArrayLike, n_points: int) -> IntArray:
+def as_labels(labels: ArrayLike, n_points: int, name: str = "labels") -> IntArray:
     """Check labels, one for each point, and number the clusters by first appearance."""
     array: np.ndarray[Any, Any] = np.asarray(labels)
     if array.shape != (n_points,):
-        raise InputError(f"labels have shape {array.shape}; give one for each of the {n_points} points")
+        raise InputError(f"{name} have shape {array.shape}; give one for each of the {n_points} points")
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise InputError(f"labels[{np.flatnonzero(np.isnan(array))[0]}] is NaN; every point needs a cluster")
+        raise InputError(f"{name}[{np.flatnonzero(np.isnan(array))[0]}] is NaN; every point needs a cluster")
     return by_first_appearance(array)
 
 

@@ -245,11 +245,16 @@ class Instance:
             )
 
     def __repr__(self) -> str:
-        features = f"{self.n_features} features" if self.geometry == "points" else "a Gram matrix"
+        features = _counted(self.n_features, "feature") if self.geometry == "points" else "a Gram matrix"
         return (
-            f"Instance({self.n_points} points, {features}{', standardized' if self.standardize else ''}, "
-            f"k={self.n_clusters}, {len(self.must_link)} must-links, {len(self.cannot_link)} cannot-links)"
+            f"Instance({_counted(self.n_points, 'point')}, {features}{', standardized' if self.standardize else ''}, "
+            f"k={self.n_clusters}, {_counted(len(self.must_link), 'must-link')}, "
+            f"{_counted(len(self.cannot_link), 'cannot-link')})"
         )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def one_table(points: Any, gram: Any, squared_distances: Any) -> tuple[Any, Geometry]:

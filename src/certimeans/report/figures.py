@@ -125,6 +125,7 @@ def draw_svg(draw: Callable[[], Axes], title: str) -> str:
         figure = draw().get_figure(root=True)
         if figure is None:
             raise InputError("the axes belong to no figure")
+        figure.draw_without_rendering()  # the layout may change the ticks, and these the room that the labels need
         figure.savefig(buffer, format="svg", transparent=True, dpi=160, metadata={"Date": None})
     return _fit_into_page(buffer.getvalue(), title)
 

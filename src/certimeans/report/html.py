@@ -46,6 +46,7 @@ def render_report(result: SolveResult, command: str | None = None) -> str:
         tree=_tree(result),
         reproduce=_reproduce(result, command),
         version=escape(__version__),
+        cost=_cost_in_words(result),
     )
 
 
@@ -55,7 +56,7 @@ def _problem(result: SolveResult) -> str:
     least = "sum of squared distances to the centres" if has_points(instance) else "cost"
     words = [f"{counted(instance.n_points, 'point')} {given} were to be put into "]
     words += [f"{counted(instance.n_clusters, 'non-empty cluster')} at the least {least}"]
-    if getattr(instance, "standardize", False):
+    if instance.standardize:
         words += [", measured in standard deviations of the features"]
     if (instance.weights != 1).any():
         words += [", each point counted with its weight"]
@@ -194,13 +195,25 @@ def _tree(result: SolveResult) -> str:
 
 
 def _reproduce(result: SolveResult, command: str | None) -> str:
+    instance = result.instance
+    data = "points" if has_points(instance) else "gram=..."
+    scaling = ", standardize=True" if instance.standardize else ""
     shown = command or (
-        f"certimeans.solve(points, n_clusters={result.instance.n_clusters}, ..., random_state={result.seed})"
+        f"certimeans.solve({data}, n_clusters={instance.n_clusters}{scaling}, ..., random_state={result.seed})"
     )
-    facts = [("made by", shown), ("seed", str(result.seed)), ("fingerprint", result.instance.fingerprint)]
+    facts = [("made by", shown), ("seed", str(result.seed)), ("fingerprint", instance.fingerprint)]
     facts += describe_environment()
     rows = "".join(f"<tr><th scope=row>{escape(n)}</th><td><code>{escape(v)}</code></td></tr>" for n, v in facts)
     return f"<table class=facts>{rows}</table>"
+
+
+def _cost_in_words(result: SolveResult) -> str:
+    if has_points(result.instance):
+        return "Cost means the (weighted) sum of squared distances of the points to the centre of their cluster."
+    return (
+        "Cost means the (weighted) sum of the diagonal entries of the Gram matrix, less, for each cluster, the sum of "
+        "its (weighted) entries divided by the cluster's weight."
+    )
 
 
 def _text(sentence: str) -> str:

@@ -65,8 +65,7 @@ through it again with separate code and the data alone: labels, constraints, cos
 </section>
 <section><h2>How to make it again</h2>
 <div class="card">$reproduce</div></section>
-<footer>Written by certimeans $version. Cost means the (weighted) sum of squared distances of the points to the centre
-of their cluster. Clusters and points are numbered from 0.</footer>
+<footer>Written by certimeans $version. $cost Clusters and points are numbered from 0.</footer>
 </main>
 </body>
 </html>

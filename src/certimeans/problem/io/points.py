@@ -139,7 +139,8 @@ def _check_widths(path: PathLike, rows: list[Row]) -> None:
 def _choose(path: PathLike, columns: Sequence[str | int], titles: tuple[str, ...] | None, n_columns: int) -> list[int]:
     chosen = []
     numbers = [str(number) for number in range(n_columns)]
-    for wanted in columns:
+    for given in columns:
+        wanted = given.strip() if isinstance(given, str) and given not in (titles or ()) else given
         if titles and isinstance(wanted, str) and titles.count(wanted) == 1:
             chosen.append(titles.index(wanted))
         elif str(wanted) in numbers:
