@@ -217,3 +217,18 @@ def test_verify_says_where_a_certificate_fails(tmp_path: Path, capsys: pytest.Ca
     assert "certificate.json: no such file" in capsys.readouterr().err
     assert main(["verify", str(tmp_path), "-k", "2"]) == 2
     assert "only with --data" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("streams", [">&-", ">/dev/full", "2>&-", "2>/dev/full", ">&- 2>&-", "| true"])
+def test_streams_that_cannot_be_written_cost_no_result(points: Path, streams: str) -> None:
+    """Closed, full, or a pipe without a reader: the results directory is written all the same, without a traceback."""
+    folder, errors = points.with_name("out"), points.with_name("errors")
+    program = "import sys; from certimeans.cli import main; sys.exit(main())"
+    command = f"'{sys.executable}' -c '{program}' solve '{points}' -k 2 --out '{folder}'"
+    redirected = "" if "2>" in streams else f"2>'{errors}'"
+    subprocess.run(["/bin/bash", "-c", f"{command} {redirected} {streams}"], check=False, capture_output=True)
+    assert (folder / "labels.csv").exists()
+    assert (folder / "certificate.json").exists()
+    if redirected:
+        assert "Traceback" not in errors.read_text(encoding="utf-8")
+        assert "standard output cannot be written" in errors.read_text(encoding="utf-8")

@@ -133,3 +133,21 @@ def test_the_command_line_reads_a_matrix(
     assert main(["solve", *arguments, "--json", "--quiet", "--out", str(tmp_path / "out")]) == 0
     assert json.loads(capsys.readouterr().out)["labels"] == by_points.labels.tolist()  # type: ignore[union-attr]
     assert main(["verify", str(tmp_path / "out")]) == 0
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("offset", [1.0, 1e10])
+def test_certificates_follow_where_a_large_offset_hides_the_costs(tmp_path: Path, k: int, offset: float) -> None:
+    """The solver claims no bound that its own checker cannot prove in floats."""
+    points = np.arange(4.0)
+    solve(gram=offset + 1e-6 * np.outer(points, points), n_clusters=k).save(tmp_path, report=False)
+    verify(tmp_path)
+
+
+def test_the_smallest_numbers_are_taken_as_they_are_or_refused() -> None:
+    """Their halves are rounded to 0, which made their cost exactly 0."""
+    least = 5e-324
+    with pytest.raises(InputError, match="too small for double precision"):
+        solve(gram=least * np.eye(3), n_clusters=2)
+    with pytest.raises(InputError, match=r"squared_distances\[0, 1\] is 4.94066e-324, too small"):
+        solve(squared_distances=least * (1 - np.eye(3)), n_clusters=2)

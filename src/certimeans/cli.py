@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from certimeans._version import __version__
 from certimeans.commands import Command, ExitCode, bench, demo, generate, solve, verify, warmup
+from certimeans.commands.streams import usable_streams
 from certimeans.errors import CertimeansError, InfeasibleError, InputError
 
 
@@ -19,6 +20,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command is None:
         parser.print_help()
         return ExitCode.OK
+    with usable_streams():
+        return _run(command, options)
+
+
+def _run(command: Command, options: argparse.Namespace) -> int:
     try:
         return command(options)
     except InputError as error:

@@ -134,3 +134,9 @@ def test_scatter_scales_with_the_data(exponent: int) -> None:
     """Total scatter is exact under powers of two, as long as it is a double at all."""
     scatter = Instance.create(np.ldexp(np.array(POINTS), exponent), 2).total_scatter
     assert scatter == np.ldexp(Instance.create(POINTS, 2).total_scatter, 2 * exponent)
+
+
+def test_a_feature_that_hardly_varies_is_not_standardized() -> None:
+    """Its standard deviation is no ordinary double: it was 0, and everything not a number."""
+    with pytest.raises(InputError, match="feature 1 varies by"):
+        Instance.create([[0.0, 0.0], [1.0, 5e-324], [3.0, 0.0], [7.0, 0.0]], 2, standardize=True)

@@ -202,3 +202,63 @@ def test_a_step_that_proves_less_than_an_ancestors_does_not_replace_it(tmp_path:
     again = prove_tree(saved.tree, presolved, math.inf, Deadline(), proves_less_below_the_root)
     assert {node.lower_bound for node in again.tree.nodes} == {1.0}
     assert {again.tree.nearest_bounded(node.number) for node in again.tree.nodes} == {0}
+
+
+def forge_root(folder: Path, content: Callable[[dict[str, Any]], None], arrays: dict[str, Any] | None = None) -> None:
+    """Leave only the root of a saved search, with a relaxation of these arrays, change it, and sign it again."""
+    path = folder / "checkpoint.json"
+    record = json.loads(path.read_bytes())
+    search = json.loads(record["search"])
+    search["nodes"], search["steps"], search["labels"] = search["nodes"][:1], {}, None
+    if arrays is not None:
+        np.savez(folder / "proofs" / f"0-{'0' * 16}.npz", **arrays)
+        scale = make_instance().scaled.scale
+        step = {"kind": "relaxation", "unit": scale.unit, "weight_unit": scale.weight_unit}
+        search["steps"]["0"] = {"plain": [step], "arrays": "0" * 16}
+    content(search)
+    text = json.dumps(search)
+    path.write_text(json.dumps({**record, "search": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}))
+    (folder / "checkpoint.previous.json").unlink(missing_ok=True)
+
+
+def test_a_root_that_was_given_a_decision_is_no_search(tmp_path: Path) -> None:
+    """Otherwise what is optimal among the clusterings that keep the decision would be called optimal."""
+    run(tmp_path, nodes=1)
+
+    def decide(search: dict[str, Any]) -> None:
+        search["nodes"][0][2:4] = [[12, 13, True], "open"]
+
+    forge_root(tmp_path, decide)
+    with pytest.raises(InputError, match="damaged"):
+        run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("members", "coefficients", "multiplier"),
+    [([23, 22, 21, 20], [1, 1, 1, 1], 1e6), ([20, 20, 20, 21], [1, 1, 1, -1], 1e6), ([20], [2], -1e6)],
+)
+def test_cuts_that_no_search_writes_prove_nothing(
+    tmp_path: Path, members: list[int], coefficients: list[int], multiplier: float
+) -> None:
+    """A clique cut in falling order lost its left side, and raised the bound to anything one likes."""
+    best = run(None)
+    run(tmp_path, nodes=1)
+    arrays = {
+        "s0_groups": np.arange(24),
+        "s0_cut_start": np.array([0, len(members)]),
+        "s0_cut_member": np.array(members, np.int32),
+        "s0_cut_coefficient": np.array(coefficients, np.int8),
+        "s0_cut_multiplier": np.array([multiplier]),
+        "s0_slack": np.zeros(300, np.float32),
+    }
+
+    def prune(search: dict[str, Any]) -> None:
+        search["nodes"][0][3] = "pruned"
+
+    forge_root(tmp_path, prune, arrays)
+    result = run(tmp_path)
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.lower_bound <= best.objective
+    assert result.objective <= best.objective * (1 + 1e-4)
+    result.save(tmp_path / "out", report=False)
+    verify(tmp_path / "out", 1e-4)

@@ -93,6 +93,12 @@ def test_the_argument_of_a_bound_is_all_inference_before_it() -> None:
     assert tree.nearest_bounded(1) == 0
 
 
+def test_a_root_with_a_decision_is_refused() -> None:
+    """The whole search would be about the clusterings that keep it."""
+    with pytest.raises(ValueError, match="root with a decision"):
+        Tree.of([TreeNode(0, -1, Decision(0, 1, together=True), TreeStatus.OPEN, 0.0)])
+
+
 @pytest.mark.parametrize(
     "children",
     [

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from certimeans.commands import ExitCode
 from certimeans.commands.problem import StatedProblem, add_matrix_options, add_problem_options, read_problem
+from certimeans.commands.streams import print_output
 from certimeans.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:
@@ -79,13 +80,14 @@ def run(options: argparse.Namespace) -> ExitCode:
         explanation = error.conflict.describe(lambda i: problem.name_of(i, one_based=options.one_based))
         sys.stderr.write(f"certimeans: {explanation}\n")
         if options.json:
-            sys.stdout.write(json.dumps({"status": "infeasible", "conflict": error.conflict.links}) + "\n")
+            print_output(json.dumps({"status": "infeasible", "conflict": error.conflict.links}) + "\n")
         return ExitCode.INFEASIBLE
-    sys.stdout.write((result.to_json() if options.json else result.summary()) + "\n")
-    sys.stdout.flush()
-    if options.out is not None and not _write(result, problem, options):
-        return ExitCode.NOT_WRITTEN
-    return _exit_code(result)
+    is_printed = print_output((result.to_json() if options.json else result.summary()) + "\n")
+    if options.out is not None:
+        is_printed &= _write(result, problem, options)
+    elif not is_printed:
+        _rescue(result, problem, options)
+    return _exit_code(result) if is_printed else ExitCode.NOT_WRITTEN
 
 
 def _write(result: SolveResult, problem: StatedProblem, options: argparse.Namespace) -> bool:
@@ -116,7 +118,7 @@ def _rescue(result: SolveResult, problem: StatedProblem, options: argparse.Names
         if result.labels is not None and not options.json:  # the JSON object has them
             names = problem.row_names or range(len(result.labels))
             lines = (f"{name},{label}\n" for name, label in zip(names, result.labels, strict=True))
-            sys.stdout.write(f"{'point' if problem.row_names is None else 'name'},cluster\n{''.join(lines)}")
+            print_output(f"{'point' if problem.row_names is None else 'name'},cluster\n{''.join(lines)}")
         return
     sys.stderr.write(f"certimeans: labels, result and certificate are in {folder} instead\n")
 

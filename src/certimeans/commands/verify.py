@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from certimeans.commands import ExitCode
 from certimeans.commands.problem import add_matrix_options, add_problem_options, read_problem
+from certimeans.commands.streams import print_output
 from certimeans.errors import CertificateError, InputError, MalformedCertificateError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         verification = verify(options.folder, options.gap, _instance(options), options.arithmetic, options.jobs)
     except (CertificateError, InputError) as error:
         if options.json:
-            sys.stdout.write(json.dumps({"verified": False, "error": str(error)}) + "\n")
+            print_output(json.dumps({"verified": False, "error": str(error)}) + "\n")
         if isinstance(error, InputError):
             raise
         broken = isinstance(error, MalformedCertificateError)
@@ -65,10 +66,10 @@ def run(options: argparse.Namespace) -> ExitCode:
         return ExitCode.BROKEN if broken else ExitCode.NOT_VERIFIED
     if options.json:
         content = {"verified": True, **verification.to_dict(), "sentence": verification.sentence()}
-        sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
+        is_printed = print_output(json.dumps(content, allow_nan=False) + "\n")
     else:
-        sys.stdout.write(verification.sentence() + "\n")
-    return ExitCode.OK
+        is_printed = print_output(verification.sentence() + "\n")
+    return ExitCode.OK if is_printed else ExitCode.NOT_WRITTEN
 
 
 def _instance(options: argparse.Namespace) -> Instance | None:

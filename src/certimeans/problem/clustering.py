@@ -79,7 +79,10 @@ def as_labels(labels: ArrayLike, n_points: int, name: str = "labels") -> IntArra
         raise InputError(f"{name} have shape {array.shape}; give one for each of the {n_points} points")
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise InputError(f"{name}[{np.flatnonzero(np.isnan(array))[0]}] is NaN; every point needs a cluster")
-    return by_first_appearance(array)
+    try:
+        return by_first_appearance(array)
+    except TypeError:
+        raise InputError(f"{name} must be of one kind: all numbers, or all strings") from None
 
 
 def by_first_appearance(labels: np.ndarray[Any, Any]) -> IntArray:

@@ -206,7 +206,13 @@ class Instance:
         """Standard deviation of each feature if they are standardised, 1 for constant ones; else ``None``."""
         if self.variances is None:
             return None
-        return np.array([_root(low) for low, _ in self.variances])
+        deviations = np.array([_root(low) for low, _ in self.variances])
+        if deviations.min() < np.finfo(np.float64).tiny:
+            raise InputError(
+                f"feature {int(deviations.argmin())} varies by {deviations.min():.3g} only, too little for double "
+                "precision to standardize it; multiply it by a constant, or leave it out"
+            )
+        return deviations
 
     def positions(self, points: FloatArray) -> FloatArray:
         """Return points, not only the instance's own, such that plain distances between them are those that count."""

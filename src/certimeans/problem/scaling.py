@@ -198,8 +198,9 @@ def scale_gram(gram: FloatArray, weights: FloatArray, n_clusters: int) -> Scaled
     roots = np.sqrt(scaled_weights)
     outer = np.outer(roots, roots)
     size = float(scaled_weights @ np.abs(centred.diagonal())) or float(np.linalg.norm(centred * outer)) or 1.0
+    # Eight roundings would do; a checker that sums over super-points in plain floats has to be able to follow.
     off_diagonal = n_clusters * float(np.linalg.norm(sizes * outer))
-    error = 8 * UNIT_ROUNDOFF * (float(scaled_weights @ sizes.diagonal()) + off_diagonal)
+    error = (96 + 4 * len(weights)) * UNIT_ROUNDOFF * (float(scaled_weights @ sizes.diagonal()) + off_diagonal)
     centred = np.ascontiguousarray(centred / size)
     scale = CostScale(
         scatter=float(scaled_weights @ centred.diagonal()),

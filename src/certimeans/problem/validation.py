@@ -121,7 +121,7 @@ def as_gram(gram: Any) -> FloatArray:
         raise InputError(
             f"gram is not symmetric: gram[{i}, {j}] is {matrix[i, j]:.6g}, but gram[{j}, {i}] is {matrix[j, i]:.6g}"
         )
-    return 0.5 * matrix + 0.5 * matrix.T
+    return np.where(matrix == matrix.T, matrix, 0.5 * matrix + 0.5 * matrix.T)  # halves of the smallest are rounded
 
 
 def gram_of_distances(squared_distances: Any) -> FloatArray:
@@ -130,7 +130,8 @@ def gram_of_distances(squared_distances: Any) -> FloatArray:
     Raises
     ------
     InputError
-        If they are no symmetric matrix of finite numbers, none negative, with zeros on the diagonal.
+        If they are no symmetric matrix of finite numbers, none negative, with zeros on the diagonal; or if a half of
+        one is no double.
     """
     matrix = _as_square(squared_distances, "squared_distances")
     if matrix.min() < 0:
@@ -141,7 +142,14 @@ def gram_of_distances(squared_distances: Any) -> FloatArray:
         point = int(wrong[0])
         given = matrix[point, point]
         raise InputError(f"squared_distances[{point}, {point}] is {given:.6g}; a point has distance 0 from itself")
-    return np.asarray(-0.5 * matrix)
+    gram = np.asarray(-0.5 * matrix)
+    if (-2.0 * gram != matrix).any():
+        i, j = np.argwhere(-2.0 * gram != matrix)[0]
+        raise InputError(
+            f"squared_distances[{i}, {j}] is {matrix[i, j]:.6g}, too small for double precision; multiply all of them "
+            "by a constant"
+        )
+    return gram
 
 
 def _as_square(matrix: Any, name: str) -> FloatArray:

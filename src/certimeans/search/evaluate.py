@@ -303,6 +303,8 @@ def prove_again(presolved: Presolved, decisions: tuple[Decision, ...], steps: tu
         raise ValueError(f"a step of kind {step.kind!r} proves no bound")  # noqa: TRY004  # a file's fault
     check_groups(step.group_of, proven, instance.n_clusters)
     points = _stated(presolved, decisions, step.group_of)
+    if (step.unit, step.weight_unit) != (points.scale.unit, points.scale.weight_unit):
+        raise ValueError("multipliers in other units")
     bound = prove_relaxation_again(step, Relaxation.from_super_points(points))
     return points.scale.to_user(bound.safe_lower_bound)
 

@@ -113,12 +113,14 @@ class Tree:
         ------
         ValueError
             If nodes are not numbered from 0 on, parents first, or do not have either no children or two: one with two
-            points together, one with the same two apart.
+            points together, one with the same two apart. Or if the root has a decision: nothing would cover the rest.
         """
         tree = cls()
         for number, node in enumerate(nodes):
             if node.number != number or not (-1 <= node.parent < number) or (node.parent < 0) != (number == ROOT):
                 raise ValueError("not a tree")
+            if (node.decision is None) != (number == ROOT):
+                raise ValueError("a root with a decision, or another node without one")
             tree.nodes.append(node)
             tree._children.setdefault(node.parent, []).append(number)
         for parent, children in tree._children.items():

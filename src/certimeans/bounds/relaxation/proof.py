@@ -39,7 +39,8 @@ def cuts_of(step: RelaxationStep, size: int) -> Cuts:
     """
     counts, members = np.diff(step.cut_start), step.cut_member
     is_well_formed = (
-        step.slack.shape == (size * (size + 1) // 2,)
+        counts.ndim == 1
+        and step.slack.shape == (size * (size + 1) // 2,)
         and step.cut_multiplier.shape == counts.shape
         and members.shape == step.cut_coefficient.shape == (int(counts.sum()),)
         and (counts.size == 0 or 0 < counts.min() <= counts.max() <= MAX_SUPPORT)
@@ -48,9 +49,11 @@ def cuts_of(step: RelaxationStep, size: int) -> Cuts:
     if not is_well_formed:
         raise ValueError("multipliers that do not belong to these super-points")
     cuts = _unpacked(step, counts)
-    # Rows are built from members in increasing order: a member twice would make an inequality that does not hold.
-    if (np.diff(cuts.members, axis=1)[cuts.members[:, 1:] >= 0] <= 0).any():
-        raise ValueError("cuts whose members are not in increasing order")
+    # Rows of cuts are built for members that grow: a member twice, or what stands below the diagonal, would make an
+    # inequality that does not hold.
+    grows = (cuts.members[:, 1:] > cuts.members[:, :-1]) | (cuts.members[:, 1:] < 0)
+    if not (grows.all() and (cuts.coefficients[cuts.members >= 0] != 0).all() and (cuts.multipliers >= 0).all()):
+        raise ValueError("cuts whose members are not in order, or without coefficient, or with a negative multiplier")
     return cuts
 
 
@@ -77,8 +80,10 @@ def prove_again(step: RelaxationStep, relaxation: Relaxation) -> SafeBound:
     Raises
     ------
     ValueError
-        If the step is none that this package writes for so many super-points.
+        If a certificate with this step would not be well-formed.
     """
     cuts = cuts_of(step, relaxation.size)
+    if not ((step.slack >= 0) | relaxation.forbidden[np.triu_indices(relaxation.size)]).all():
+        raise ValueError("a negative slack where super-points may link")
     rows = CutRows.build(cuts, relaxation)
     return safe_lower_bound(relaxation, rows, cuts.multipliers * rows.norms, dual_of(step, relaxation))
