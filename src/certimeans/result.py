@@ -139,8 +139,10 @@ class SolveResult:
 
     def summary(self) -> str:
         """Say in a few lines what was solved and what is proven."""
+        left_out = 0 if self.reduction is None else len(self.reduction.weightless)
         lines = [
             f"{self.instance}",
+            *([f"left out     {left_out} of weight zero"] if left_out else []),
             f"status       {self.status}{f' ({self.message})' if self.message else ''}",
             f"objective    {rounded_up(self.objective, 10)}",
             f"lower bound  {rounded_down(self.lower_bound, 10)}  (proven)",

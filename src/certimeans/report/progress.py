@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
+from certimeans.printing import rounded_down, rounded_up
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 
@@ -57,11 +58,12 @@ class ProgressLog:
         if not self._has_header:
             self._write(_COLUMNS)
             self._has_header = True
-        gap = f"{100 * progress.gap:9.4f}" if math.isfinite(progress.gap) else f"{'-':>9}"
-        cost = f"{progress.incumbent_cost:14.8g}" if math.isfinite(progress.incumbent_cost) else f"{'-':>14}"
+        gap = f"{math.ceil(1e6 * progress.gap) / 1e4:9.4f}" if math.isfinite(progress.gap) else f"{'-':>9}"  # up
+        cost = rounded_up(progress.incumbent_cost) if math.isfinite(progress.incumbent_cost) else "-"
+        bound = rounded_down(progress.lower_bound) if math.isfinite(progress.lower_bound) else "-"
         self._write(
             f"{progress.seconds:8.1f} {progress.nodes_done:6d} {progress.nodes_open:5d} {progress.cuts:7d} "
-            f"{cost} {progress.lower_bound:14.8g} {gap}"
+            f"{cost:>14} {bound:>14} {gap}"
         )
 
     def __enter__(self) -> Self:
