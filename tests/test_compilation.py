@@ -434,17 +434,17 @@ def test_the_warm_up_calls_every_compiled_function() -> None:
     for part in ALL_PARTS.values():
         part()
     functions = _compiled_functions()
-    called = {name for name, function in functions.items() if function.signatures}
     # Machine code that was loaded, not compiled, holds the functions that it calls: these were never asked for.
-    numbers = {id(function): name for name, function in functions.items()}
-    waiting = list(called)
+    waiting = [function for function in functions.values() if function.signatures]
+    reached = {id(function) for function in waiting}
     while waiting:
-        plain = functions[waiting.pop()].py_func
+        plain = waiting.pop().py_func
         for name in plain.__code__.co_names:
-            inner = numbers.get(id(plain.__globals__.get(name)))
-            if inner is not None and inner not in called:
-                called.add(inner)
+            inner = plain.__globals__.get(name)
+            if hasattr(inner, "py_func") and id(inner) not in reached:
+                reached.add(id(inner))
                 waiting.append(inner)
+    called = {name for name, function in functions.items() if id(function) in reached}
     assert sorted(functions.keys() - called) == [], "not called"
 
 

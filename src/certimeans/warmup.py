@@ -93,11 +93,11 @@ def _search_dense_graph() -> None:
 
 def _prove_costs() -> None:
     """Enclose costs of tables that are too large for exact integers, and of Gram matrices."""
-    from certimeans.problem.cost import cost_by_feature, cost_of_gram  # noqa: PLC0415
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
 
     points = np.random.default_rng(0).normal(size=(2000, 3))
-    cost_by_feature(points, np.ones(2000), np.zeros(2000, dtype=np.int64), 1)
-    cost_of_gram(np.eye(3), np.ones(3), np.zeros(3, dtype=np.int64), 1)
+    Instance.create(points, 1).cost(np.zeros(2000, dtype=np.int64))
+    Instance.create(gram=np.eye(3), n_clusters=1).cost(np.zeros(3, dtype=np.int64))
 
 
 def _run_baselines() -> None:
