@@ -13,6 +13,7 @@ from certimeans.deadline import Deadline
 from certimeans.presolve.graph import Contradiction, Graph
 
 _STEPS_PER_CALL = 10_000
+_VERTICES_PER_CALL = 20_000_000  # a step of a large graph looks at all its vertices: the clock waits no longer
 
 
 def find_colouring(graph: Graph, k: int, deadline: Deadline | None = None) -> IntArray | None:
@@ -46,8 +47,11 @@ def find_colouring(graph: Graph, k: int, deadline: Deadline | None = None) -> In
     return colour
 
 
-def find_clique(graph: Graph, size: int, max_steps: int = 100_000) -> list[int] | None:
-    """Search for a clique of the given size; ``None`` if there is none or it was not found in ``max_steps`` steps."""
+def find_clique(
+    graph: Graph, size: int, max_steps: int = 100_000, deadline: Deadline | None = None
+) -> list[int] | None:
+    """Search for a clique of the given size; ``None`` if there is none or it was not found in the steps or the time."""
+    deadline = deadline or Deadline()
     _, core = graph.peel(size - 1)
     neighbours = graph.neighbour_sets(np.flatnonzero(core))
     stack: list[tuple[list[int], set[int]]] = []
@@ -57,7 +61,7 @@ def find_clique(graph: Graph, size: int, max_steps: int = 100_000) -> list[int] 
         stack.append(([v], neighbours[v] & unvisited))
         while stack:
             max_steps -= 1
-            if max_steps < 0:
+            if max_steps < 0 or deadline.passed():
                 return None
             clique, candidates = stack.pop()
             if len(clique) == size:
@@ -89,9 +93,10 @@ def _colour_connected(graph: Graph, k: int, deadline: Deadline) -> IntArray | No
 
     start, neighbours = graph.adjacency
     # A greedy clique comes first: its colours are forced up to renaming, and a clique larger than k ends the search.
-    clique = _greedy_clique(graph)
+    clique = _greedy_clique(graph, k, deadline)
     if len(clique) > k:
         raise Contradiction
+    steps = max(1, min(_STEPS_PER_CALL, _VERTICES_PER_CALL // graph.n_vertices))
     random = np.random.default_rng(0)
     tabu = TabuState(graph.n_vertices, k, seed=0)
     calls = 1
@@ -101,7 +106,7 @@ def _colour_connected(graph: Graph, k: int, deadline: Deadline) -> IntArray | No
         priority[clique] = 2 * graph.n_vertices
         exact = SearchState(graph.n_vertices, k)
         for _ in range(calls):
-            verdict = exact.advance(start, neighbours, priority, _STEPS_PER_CALL)
+            verdict = exact.advance(start, neighbours, priority, steps)
             if verdict == IMPOSSIBLE:
                 raise Contradiction
             if verdict == COLOURED:
@@ -109,7 +114,7 @@ def _colour_connected(graph: Graph, k: int, deadline: Deadline) -> IntArray | No
             if deadline.passed():
                 return None
         for _ in range(calls):
-            if tabu.advance(start, neighbours, _STEPS_PER_CALL):
+            if tabu.advance(start, neighbours, steps):
                 return tabu.colour
             if deadline.passed():
                 return None
@@ -117,8 +122,11 @@ def _colour_connected(graph: Graph, k: int, deadline: Deadline) -> IntArray | No
         noise = random.integers(0, 1 + int(graph.degrees.max()), size=graph.n_vertices)
 
 
-def _greedy_clique(graph: Graph) -> list[int]:
-    """Grow a clique from the vertex of largest degree, and from its best alternatives; keep the largest."""
+def _greedy_clique(graph: Graph, k: int, deadline: Deadline) -> list[int]:
+    """Grow a clique from the vertex of largest degree, and from its best alternatives; keep the largest.
+
+    One of more than k vertices is large enough.
+    """
     neighbours = graph.neighbour_sets(np.arange(graph.n_vertices))
     best: list[int] = []
     for first in np.argsort(-graph.degrees, kind="stable")[:20].tolist():
@@ -128,6 +136,8 @@ def _greedy_clique(graph: Graph) -> list[int]:
             clique.append(v)
             candidates &= neighbours[v]
         best = max(best, clique, key=len)
+        if len(best) > k or deadline.passed():
+            break
     return best
 
 

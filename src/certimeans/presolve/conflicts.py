@@ -31,6 +31,7 @@ EXPLANATION_SECONDS = 10.0
 _MAX_SOURCES = 200
 _MAX_CENTRES = 20
 _MAX_PAIRS_SHOWN = 20
+_MOST_LINKS_TO_SHRINK = 5_000  # looking at more than that once takes longer than one waits
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,9 @@ class Conflict:
         """Write consecutive links as ``1 = 2 ≠ 3``, without the closing cannot-link of a must-link path."""
         links = [link for link in self.links if self.kind == "odd cycle" or link[0] == "must-link"]
         signs = [f" {'=' if kind == 'must-link' else '≠'} {name(j)}" for kind, _, j in links]
+        if len(signs) > _MAX_PAIRS_SHOWN:  # its two ends say enough
+            half = _MAX_PAIRS_SHOWN // 2
+            signs = [*signs[:half], f" ... ({len(signs) - 2 * half} more) ...", *signs[-half:]]
         return name(links[0][1]) + "".join(signs)
 
 
@@ -122,13 +126,13 @@ def explain(instance: Instance, deadline: Deadline | None = None) -> Conflict:
     inside = instance.cannot_link[group_of[instance.cannot_link[:, 0]] == group_of[instance.cannot_link[:, 1]]]
     candidates = []
     if len(inside):
-        candidates.append(_must_link_path(instance, inside))
+        candidates.append(_must_link_path(instance, inside, deadline))
     if int(group_of.max()) + 1 < k:
         candidates.append(_conflict(instance, "too few groups", _merging_links(instance)))
     if candidates:
         return min(candidates, key=lambda conflict: len(conflict.links))
     if k == 2:
-        return _conflict(instance, "odd cycle", _shortest_odd_cycle(instance))
+        return _conflict(instance, "odd cycle", _shortest_odd_cycle(instance, deadline))
     return _uncolourable_subset(instance, group_of, deadline)
 
 
@@ -149,14 +153,17 @@ def contradicts(n_points: int, links: Iterable[Link], k: int, deadline: Deadline
 
 def _conflict(
     instance: Instance,
-    kind: ConflictKind,
+    sort: ConflictKind,
     links: Sequence[Link],
     groups: tuple[tuple[int, ...], ...] = (),
     *,
     is_minimal: bool = True,
 ) -> Conflict:
-    reasons = tuple(instance.constraints.reason(link_kind, i, j) for link_kind, i, j in links)
-    return Conflict(kind, instance.n_clusters, tuple(links), reasons, groups, is_minimal)
+    stated = instance.constraints
+    reasons: tuple[str, ...] = tuple(kind for kind, _, _ in links)
+    if stated.partial_labels is not None or stated.split is not None or stated.diameter is not None:
+        reasons = tuple(stated.reason(kind, i, j) for kind, i, j in links)
+    return Conflict(sort, instance.n_clusters, tuple(links), reasons, groups, is_minimal)
 
 
 def _merging_links(instance: Instance) -> list[Link]:
@@ -180,7 +187,7 @@ def _merging_links(instance: Instance) -> list[Link]:
     return links
 
 
-def _must_link_path(instance: Instance, inside: IntArray) -> Conflict:
+def _must_link_path(instance: Instance, inside: IntArray, deadline: Deadline) -> Conflict:
     """Of the cannot-links whose ends are must-linked, take one with a shortest path between its ends."""
     neighbours = _neighbour_lists(instance.must_link)
     best: list[int] | None = None
@@ -188,15 +195,18 @@ def _must_link_path(instance: Instance, inside: IntArray) -> Conflict:
         path = _shortest_path(neighbours, i, j)
         if best is None or len(path) < len(best):
             best = path
-        if len(best) == 2:
+        if len(best) == 2 or deadline.passed():
             break
     assert best is not None  # noqa: S101  # inside is not empty
     links: list[Link] = [("must-link", a, b) for a, b in pairwise(best)]
     return _conflict(instance, "must-link path", [*links, ("cannot-link", best[-1], best[0])])
 
 
-def _shortest_odd_cycle(instance: Instance) -> list[Link]:
-    """Find a shortest cycle with an odd number of cannot-links: a path from v to v on the other side."""
+def _shortest_odd_cycle(instance: Instance, deadline: Deadline) -> list[Link]:
+    """Find a short cycle with an odd number of cannot-links: a path from v to v on the other side.
+
+    A shortest one, as long as the deadline allows to look from everywhere.
+    """
     n = instance.n_points
     same, other = instance.must_link, instance.cannot_link
     steps = [same, same + n, other + np.array([0, n]), other + np.array([n, 0])]
@@ -204,8 +214,12 @@ def _shortest_odd_cycle(instance: Instance) -> list[Link]:
     cover = connected(2 * n, np.vstack(steps))
     sources = np.unique(other)
     sources = sources[cover[sources] == cover[sources + n]]
-    paths = (_shortest_path(neighbours, v, v + n) for v in sources[:_MAX_SOURCES].tolist())
-    path = min(paths, key=len)
+    path: list[int] = []
+    for v in sources[:_MAX_SOURCES].tolist():
+        other_path = _shortest_path(neighbours, v, v + n)
+        path = min(path or other_path, other_path, key=len)
+        if deadline.passed():
+            break
     return [("must-link" if (a < n) == (b < n) else "cannot-link", a % n, b % n) for a, b in pairwise(path)]
 
 
@@ -213,11 +227,13 @@ def _uncolourable_subset(instance: Instance, group_of: IntArray, deadline: Deadl
     """Find a clique of k + 1 groups, or else groups and links of which none can be spared."""
     k = instance.n_clusters
     graph = Graph(int(group_of.max()) + 1, lift(instance.cannot_link, group_of))
-    clique = find_clique(graph, k + 1)
+    clique = find_clique(graph, k + 1, deadline=deadline)
     vertices = _few_uncolourable_vertices(graph, k, deadline) if clique is None else clique
     links = _links_between(instance, group_of, vertices)
-    links = _shrink(links, lambda kept: contradicts(instance.n_points, kept, k, deadline), deadline)
-    is_minimal = not deadline.passed()
+    is_minimal = len(links) <= _MOST_LINKS_TO_SHRINK
+    if is_minimal:
+        links = _shrink(links, lambda kept: contradicts(instance.n_points, kept, k, deadline), deadline)
+        is_minimal = not deadline.passed()
     if clique is not None:
         return _conflict(instance, "clique", links, _groups_of_links(links, group_of), is_minimal=is_minimal)
     return _conflict(instance, "subset", links, is_minimal=is_minimal)
@@ -234,6 +250,8 @@ def _few_uncolourable_vertices(graph: Graph, k: int, deadline: Deadline) -> list
     best: list[int] = vertices.tolist()
     enough = deadline.within(min(EXPLANATION_SECONDS, deadline.remaining()) / 5)
     for centre in vertices[np.argsort(-graph.degrees[vertices], kind="stable")][:_MAX_CENTRES].tolist():
+        if deadline.passed():
+            break
         nearest_first = _by_distance(neighbours, centre)
         if _is_uncolourable(graph, nearest_first, k, deadline):  # else the conflict is in another component
             kept = _shrink(nearest_first[::-1], lambda rest: _is_uncolourable(graph, rest, k, deadline), deadline)

@@ -115,7 +115,7 @@ class _CliqueMerging:
             for clique in self._cliques([v], candidates):
                 looked_at += 1
                 changed = self._let_others_join(clique)
-                if changed or looked_at >= _MAX_CLIQUES or (looked_at % 256 == 0 and deadline.passed()):
+                if changed or looked_at >= _MAX_CLIQUES or deadline.passed():
                     break  # after a merge the candidates are stale: start again from the grown vertices
             if changed:
                 grown |= changed
