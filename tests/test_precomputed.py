@@ -140,7 +140,7 @@ def test_the_command_line_reads_a_matrix(
 def test_certificates_follow_where_a_large_offset_hides_the_costs(tmp_path: Path, k: int, offset: float) -> None:
     """The solver claims no bound that its own checker cannot prove in floats."""
     points = np.arange(4.0)
-    solve(gram=offset + 1e-6 * np.outer(points, points), n_clusters=k).save(tmp_path, report=False)
+    solve(gram=offset + 1e-6 * np.outer(points, points), n_clusters=k, time_limit=5).save(tmp_path, report=False)
     verify(tmp_path)
 
 
