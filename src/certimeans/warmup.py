@@ -37,6 +37,11 @@ def prepare(instance: Instance | None = None, tell: Callable[[str], object] | No
     return _PREPARATION.run(ALL_PARTS if instance is None else _parts_for(instance), tell)
 
 
+def prepare_for_parts() -> None:
+    """Compile what bounding the parts of any problem needs."""
+    _PREPARATION.run({name: ALL_PARTS[name] for name in ("solve", "constraints", "parts")}, None)
+
+
 def is_preparing() -> bool:
     """Whether a tiny problem is being solved only to compile; Ctrl-C then acts as ever and ends all at once."""
     return _PREPARATION.is_running
@@ -44,7 +49,12 @@ def is_preparing() -> bool:
 
 def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
     has_pairs = len(instance.must_link) > 0 or len(instance.cannot_link) > 0
-    return {"solve": _solve, "costs": _prove_costs, **({"constraints": _meet_constraints} if has_pairs else {})}
+    return {
+        "solve": _solve,
+        "costs": _prove_costs,
+        "parts": _bound_parts,
+        **({"constraints": _meet_constraints} if has_pairs else {}),
+    }
 
 
 def _solve(**constraints: Any) -> None:
@@ -55,6 +65,17 @@ def _solve(**constraints: Any) -> None:
 
     points = np.random.default_rng(0).normal(size=(40, 3))
     solve_instance(Instance.create(points, 4, **constraints), Limits(gap=1e-6, seconds=None, nodes=4))
+
+
+def _bound_parts() -> None:
+    """Split points and bound their parts."""
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
+    from certimeans.search.limits import Limits  # noqa: PLC0415
+    from certimeans.solver import solve_instance  # noqa: PLC0415
+
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    links = [(i, i + 1) for i in range(0, 60, 2)]
+    solve_instance(Instance.create(points, 2, cannot_link=links), Limits(gap=1e-6), part_size=20)
 
 
 def _meet_constraints() -> None:
@@ -113,6 +134,7 @@ def _run_baselines() -> None:
 ALL_PARTS: dict[str, Callable[[], object]] = {
     "solve": _solve,
     "costs": _prove_costs,
+    "parts": _bound_parts,
     "constraints": _meet_constraints,
     "baselines": _run_baselines,
 }

@@ -107,11 +107,11 @@ class Archive:
     def load(self, name: str, dtype: str, shape: tuple[int | None, ...], *, most: int = 0) -> Array:
         """Return an array of the given type and shape with finite entries; ``None`` is any length up to ``most``."""
         entry = self._entries.get(f"{name}.npy")
-        require(entry is not None, f"certificate.npz: array {name} is missing")
+        require(entry is not None, f"{self._path.name}: array {name} is missing")
         assert entry is not None  # noqa: S101
         kind = np.dtype(dtype)
         limit = kind.itemsize * math.prod(most if length is None else length for length in shape) + _LARGEST_HEADER
-        require(entry.file_size <= min(limit, _LARGEST_ARRAY), f"certificate.npz: {name} is larger than expected")
+        require(entry.file_size <= min(limit, _LARGEST_ARRAY), f"{self._path.name}: {name} is larger than expected")
         if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise InputError(f"{self._path}: {name} must be stored or deflated, not compressed in another way")
         try:

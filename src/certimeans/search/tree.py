@@ -8,7 +8,16 @@ from enum import StrEnum
 
 import numpy as np
 
-from certimeans.proof.steps import BranchStep, CovarianceStep, InfeasibleStep, MergeStep, Proof, RelaxationStep, Step
+from certimeans.proof.steps import (
+    BranchStep,
+    CovarianceStep,
+    InfeasibleStep,
+    MergeStep,
+    PartsStep,
+    Proof,
+    RelaxationStep,
+    Step,
+)
 from certimeans.search.node import Decision, NodeOutcome, NodeStatus
 
 Steps = tuple[Step, ...]
@@ -70,7 +79,7 @@ _STATUS = {
 
 def is_bound(step: Step) -> bool:
     """Whether a step proves a bound."""
-    return isinstance(step, (CovarianceStep, RelaxationStep))
+    return isinstance(step, (CovarianceStep, RelaxationStep, PartsStep))
 
 
 def followed_by(earlier: Steps, later: Steps) -> Steps:
