@@ -24,6 +24,9 @@ from certimeans.proof.steps import BoundStep, CovarianceStep, RelaxationStep
 _MANTISSA_BITS = 11
 """Bits of the slack that are kept: its rounding hardly changes a bound, and fewer bits make smaller certificates."""
 
+_MOST_HIDDEN = 0.01
+"""What a relaxation may stay below its part's own clustering, relatively, because that is far from the whole's."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -159,7 +162,8 @@ def _own_clustering(part: Part, points: SuperPoints, effort: Effort, seed: int, 
 
 def _target(cost: float, own_cost: float, effort: Effort) -> float:
     wanted = cost * (1 - effort.gap)
-    beyond_reach = own_cost - effort.relaxation_share * max(cost - own_cost, effort.gap * cost)
+    hidden = min(effort.relaxation_share * (cost - own_cost), _MOST_HIDDEN * own_cost)
+    beyond_reach = own_cost - max(hidden, effort.relaxation_share * effort.gap * cost)
     return min(wanted, beyond_reach)
 
 

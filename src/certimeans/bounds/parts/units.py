@@ -15,6 +15,9 @@ from certimeans.bounds.parts.settings import PartSettings
 from certimeans.compilation import compiled
 from certimeans.presolve.contract import SuperPoints, sum_by_group
 
+_SMALL_CLUSTER = 4
+"""A cluster of fewer super-points than this for each part is shared rather than dealt out."""
+
 
 class Units(NamedTuple):
     """Pieces that go to one part each.
@@ -92,8 +95,8 @@ def _shared(
 ) -> BoolArray:
     """Say which super-points all parts share by weight.
 
-    Those that are heavy and have too few points to be divided; and those that a part might rather give a cluster of
-    their own, and merge two others for it.
+    Those of clusters so small that parts would have to do without; those that are heavy and have too few points to be
+    divided; and those that a part might rather give a cluster of their own, and merge two others for it.
     """
     offsets = points.means - centres[labels]
     added = points.weights * (offsets * offsets).sum(axis=1)
@@ -103,10 +106,12 @@ def _shared(
     np.fill_diagonal(merging, np.inf)
     threshold = settings.share_above * float(merging.min(initial=np.inf)) / n_parts
     is_indivisible = (pieces > 1) & (np.bincount(points.group_of, minlength=points.size) < pieces)
-    chosen = np.flatnonzero((added > threshold) | is_indivisible)
-    most = int(settings.most_shared * points.size / n_parts)
+    most = max(1, int(settings.most_shared * points.size / n_parts))
+    counts = np.bincount(labels, minlength=len(totals))
+    is_needed = is_indivisible | (counts < min(_SMALL_CLUSTER * n_parts, most))[labels]
+    chosen = np.flatnonzero((added > threshold) | is_needed)
     if len(chosen) > most:
-        rank = np.where(is_indivisible[chosen], np.inf, added[chosen])
+        rank = np.where(is_needed[chosen], np.inf, added[chosen])
         chosen = chosen[np.argsort(-rank, kind="stable")[:most]]
     mask = np.zeros(points.size, dtype=np.bool_)
     mask[chosen] = True
