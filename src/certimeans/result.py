@@ -124,7 +124,7 @@ class SolveResult:
 
     @property
     def part_size(self) -> int | None:
-        """Points in the largest part; ``None`` if all points were bounded together."""
+        """Super-points in the largest part; ``None`` if all were bounded together."""
         return None if self.statistics.parts is None else self.statistics.parts.size
 
     @property
@@ -168,7 +168,8 @@ class SolveResult:
         parts = self.statistics.parts
         if parts is None:
             return ""
-        said = f"{self.instance.n_points:,} points were bounded in {parts.count:,} parts of up to {parts.size:,}"
+        n = self.instance.n_points
+        said = f"{n:,} points were bounded in {parts.count:,} parts of about {round(n / parts.count):,}"
         if parts.shared:
             said += f", which share {parts.shared:,} of them by weight"
         if parts.links_left_out:

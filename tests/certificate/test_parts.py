@@ -21,7 +21,7 @@ Content = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def genuine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of four parts, with must-links, cannot-links inside parts and between them, and shared points."""
+    """Save a certificate of four parts, with must-links, cannot-links inside and between parts, and shared points."""
     random = np.random.default_rng(4)
     labels = np.arange(48) % 3
     points = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]])[labels] + random.normal(size=(48, 2))
@@ -36,7 +36,7 @@ def genuine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def forged(genuine: Path, tmp_path: Path) -> Path:
-    """A copy to be falsified."""
+    """Make a copy to be falsified."""
     return Path(shutil.copytree(genuine, tmp_path / "forged"))
 
 
@@ -182,14 +182,13 @@ def test_a_part_with_fewer_super_points_than_clusters_must_not_claim_anything(tm
     points = np.array([[0.0], [1.0], [10.0], [11.0], [20.0], [23.0], [24.0]])
     result = solve(points, 3, part_size=5)
     result.save(tmp_path, report=False)
-    few = {"members": np.array([5, 6])}
     for steps in ([{"kind": "infeasible"}], [{"kind": "covariance"}]):
 
         def claim(content: Content, steps: object = steps) -> None:
             content["proof"][0] = [{"kind": "parts", "parts": [[steps]]}]
 
         (tmp_path / "certificate.parts").mkdir(exist_ok=True)
-        np.savez(part_file(tmp_path, 0), **few)
+        np.savez(part_file(tmp_path, 0), members=np.array([5, 6]))
         change_content(tmp_path, claim)
         with pytest.raises(MalformedCertificateError, match="fewer super-points than clusters"):
             verify(tmp_path)
@@ -235,7 +234,7 @@ def test_a_missing_or_damaged_file_is_named(forged: Path) -> None:
         with pytest.raises(InputError, match="part 2"):
             verify(forged, n_jobs=n_jobs)
     part_file(forged, 2).unlink()
-    with pytest.raises(InputError, match="part 2.*no such file"):
+    with pytest.raises(InputError, match=r"part 2.*no such file"):
         verify(forged)
 
 

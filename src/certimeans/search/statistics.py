@@ -36,7 +36,7 @@ class PartsStatistics:
     Attributes
     ----------
     count, size
-        Number of parts, and points in the largest of them.
+        Number of parts, and super-points in the largest of them.
     bounded
         Proofs that the bound rests on: those of parts, and of smaller parts inside where they prove more.
     shared

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.splitting import Split, make_part, shares_of, split_into_parts
 from certimeans.errors import InfeasibleError
 from certimeans.presolve.reduce import Presolved, presolve
-from tests.oracles.brute_force import exact_cost, feasible_partitions
+from tests.oracles.brute_force import optimum
 from tests.oracles.instances import SmallInstance, random_instance
 
 EFFORT = Effort(gap=1e-6, relaxation_share=0.01, searches=2)
@@ -46,13 +45,6 @@ def bound_by(presolved: Presolved, split: Split, labels: IntArray) -> float:
     return math.fsum(bounds)
 
 
-def optimal_cost(small: SmallInstance) -> Fraction:
-    """Return the cost of the best feasible partition, without rounding."""
-    weights = small.weights
-    all_of_them = feasible_partitions(len(small.points), small.k, small.must_link, small.cannot_link)
-    return min(exact_cost(small.points, labels, weights) for labels in all_of_them)
-
-
 @pytest.mark.parametrize("block", range(10))
 def test_no_split_bounds_above_the_optimum(block: int) -> None:
     """A thousand instances in two to five parts: split well or anyhow, with weights divided and constraints dropped."""
@@ -67,14 +59,15 @@ def test_no_split_bounds_above_the_optimum(block: int) -> None:
         points = presolved.super_points
         n_parts = int(random.integers(2, 6))
         labels = random.integers(0, small.k, size=points.size)
-        best = optimal_cost(small)
+        best = optimum(*small).cost
+        assert best is not None
         for split in (
             split_into_parts(presolved, labels, n_parts, EASY, seed=seed),
             split_anyhow(presolved, n_parts, random),
         ):
-            assert Fraction(bound_by(presolved, split, labels)) <= best * (1 + Fraction(1, 10**15))
+            assert bound_by(presolved, split, labels) <= best * (1 + 1e-12)
         n_solved += 1
-    assert n_solved > 60
+    assert n_solved > 50
 
 
 def test_a_united_part_proves_at_least_what_its_parts_do() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from certimeans.bounds.parts.matching import Template, start_from
 from certimeans.bounds.parts.bounding import Effort, bound_part
+from certimeans.bounds.parts.matching import Template, start_from
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.splitting import Split, make_part, shares_of, split_into_parts
 from certimeans.presolve.reduce import Presolved, presolve

@@ -9,7 +9,7 @@ from certimeans.search.parts.cover import Cover, Known
 
 
 def known(value: float, name: str) -> Known:
-    """A part whose clustering costs 10."""
+    """Make up a part whose clustering costs 10."""
     return Known(value, 10.0, 10.0, [[{"kind": name}]], Path(name))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from certimeans.search.parts.plan import Circumstances, Pilot, choose_size, union_factor
 
@@ -13,22 +14,22 @@ def given(**changes: float) -> Circumstances:
     return Circumstances(**{**usual, "capacity": 2, **changes})  # type: ignore[arg-type]
 
 
-def law(loss: float, seconds: float) -> object:
-    """A pilot whose loss halves and whose time rises six-fold with twice the size, from that at size 400."""
+def law(loss: float, seconds: float) -> Callable[[int], Pilot]:
+    """Make up a pilot whose loss halves and whose time rises six-fold with twice the size, from that at size 400."""
     return lambda size: Pilot(loss * 400 / size, seconds * (size / 400) ** math.log2(6))
 
 
 def test_the_smallest_parts_that_reach_the_gap_are_taken() -> None:
     """0.08 % at 400 points is enough; 0.3 % takes 1,600 if that is quick."""
-    assert choose_size(given(), law(8e-4, 0.1)) == 400  # type: ignore[arg-type]
-    assert choose_size(given(), law(3e-3, 0.01)) == 1600  # type: ignore[arg-type]
+    assert choose_size(given(), law(8e-4, 0.1)) == 400
+    assert choose_size(given(), law(3e-3, 0.01)) == 1600
 
 
 def test_a_time_limit_makes_parts_smaller() -> None:
     """25 parts of 2 s on two workers take 25 s: fine within 30 s; within 10 s only smaller ones do."""
-    assert choose_size(given(seconds=30.0), law(3e-3, 2.0)) == 400  # type: ignore[arg-type]
-    assert choose_size(given(seconds=10.0), law(3e-3, 2.0)) == 200  # type: ignore[arg-type]
-    assert choose_size(given(seconds=0.01), law(3e-3, 2.0)) == 100  # type: ignore[arg-type]
+    assert choose_size(given(seconds=30.0), law(3e-3, 2.0)) == 400
+    assert choose_size(given(seconds=10.0), law(3e-3, 2.0)) == 200
+    assert choose_size(given(seconds=0.01), law(3e-3, 2.0)) == 100
 
 
 def test_a_pilot_that_is_cut_short_is_too_slow() -> None:

@@ -50,7 +50,7 @@ class PartSettings:
     largest_block: int = 12
     sweeps: int = 20
     partners: int = 8
-    share_above: float = 0.1
+    share_above: float = 0.3
     most_shared: float = 0.2
     heavy: float = 0.25
     searches: int = 8

@@ -53,6 +53,11 @@ class Split:
         order = np.argsort(chosen, kind="stable")
         return chosen[order], theirs[order]
 
+    def size_of(self, parts: tuple[int, ...], group_of: IntArray) -> int:
+        """Return the number of super-points of some parts together."""
+        own = [self.points[self.start[p] : self.start[p + 1]] for p in parts]
+        return len(np.unique(group_of[np.concatenate([*own, self.shared])]))
+
     def left_out(self, presolved: Presolved) -> int:
         """Count the cannot-links between super-points that are together in no part."""
         points = presolved.super_points

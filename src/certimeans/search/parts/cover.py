@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from certimeans.bounds.parts.splitting import Split
 from certimeans.proof.steps import StoredPart
 from certimeans.search.parts.tasks import Entries, Key
 
@@ -82,11 +81,6 @@ class Cover:
             return False
         self.unite([inside])
         return True
-
-    def size_of(self, key: Key, split: Split) -> int:
-        """Return the number of points in a part."""
-        own = sum(int(split.start[p + 1] - split.start[p]) for p in key)
-        return own + len(split.shared)
 
     def proofs(self) -> tuple[StoredPart, ...]:
         """Return what proves the bound: of each part its own proof, or those of the parts inside."""

@@ -44,7 +44,7 @@ from certimeans.status import SolveStatus, relative_gap
 PartSize = int | Literal["auto"] | None
 
 _NEGLIGIBLE = 0.02  # of the gap: what splitting may cost without anybody noticing
-_ROOM = 1.3  # a part may take so many times its share of the time that is left
+_ROOM = 0.85  # of its share of the time that is left, a part may take: a first pass has to end before the time does
 _LARGEST_BATCH = 50
 
 
@@ -79,7 +79,7 @@ def search_by_parts(  # noqa: PLR0913  # all that a run depends on
     """
     store = PartStore(folder, presolved.instance)
     store.prepare()
-    workers = make_part_workers(n_jobs, executor, deadline, store.folder)
+    workers = make_part_workers(n_jobs, executor, deadline)
     try:
         search = PartsSearch(
             presolved, workers, store, incumbent, limits, deadline, seed, part_size, on_progress, settings
@@ -400,11 +400,11 @@ class PartsSearch:
     def _parts_statistics(self, n_proofs: int) -> PartsStatistics | None:
         if self._cover is None or self._split is None:
             return None
-        sizes = [self._cover.size_of(key, self._split) for key in self._cover.tops]
+        group_of = self.presolved.super_points.group_of
         return PartsStatistics(
             count=len(self._cover.tops),
             bounded=n_proofs,
-            size=max(sizes),
+            size=max(self._split.size_of(key, group_of) for key in self._cover.tops),
             shared=len(self._split.shared),
             links=len(self.presolved.super_points.graph.edges),
             links_left_out=self._split.left_out(self.presolved),

@@ -146,7 +146,9 @@ def write_template(template: Template, path: Path) -> None:
 
 
 @lru_cache(maxsize=1)
-def _read_template(path: Path) -> Template:
+def _read_template(path: Path) -> Template | None:
+    if not path.exists():
+        return None  # any start will do, also none
     with np.load(path, allow_pickle=False) as arrays:
         cuts = Cuts(arrays["members"], arrays["coefficients"], arrays["multipliers"])
         return Template(arrays["means"], arrays["labels"], arrays["primal"], arrays["dual"], cuts)

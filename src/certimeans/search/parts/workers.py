@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import tempfile
 from concurrent.futures import CancelledError, Executor, Future, wait
 from pathlib import Path
 from typing import Any, Protocol
@@ -98,23 +100,17 @@ class ThreadWorker(_Workers):
 
 
 class ProcessPool(_Workers):
-    """Local processes with one BLAS thread each; templates are files that all of them read."""
+    """Local processes with one BLAS thread each; templates are files that all of them read.
 
-    def __init__(self, n_processes: int, folder: Path) -> None:
+    Processes take a second or two to start; until then, parts are bounded in threads of this process.
+    """
+
+    def __init__(self, n_processes: int, deadline: Deadline) -> None:
         self.capacity = n_processes
-        self._folder = folder
+        self._deadline = deadline
+        self._folder = Path(tempfile.mkdtemp(prefix="certimeans-templates-"))
         self._count = 0
-        self._pool: Executor | None = None
-        self.start()
-
-    def start(self) -> None:
-        """Start the processes, which takes a second or two, unless they run."""
-        if self._pool is None:
-            from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415  # takes a while
-
-            self._pool = ProcessPoolExecutor(self.capacity, initializer=_prepare_process)
-            for _ in range(self.capacity):
-                self._pool.submit(int)
+        self._pool = in_background(_start_processes, n_processes)
 
     def send(self, template: Template) -> Template | Path:
         """Write a template once for all processes; it travels with each task if it cannot be written."""
@@ -127,22 +123,38 @@ class ProcessPool(_Workers):
         return path
 
     def submit(self, task: PartTask) -> Outcomes:
-        """Queue a task for the next free process."""
-        self.start()
-        assert self._pool is not None  # noqa: S101  # it was started
-        return self._pool.submit(perform_parts, task)
+        """Queue a task for the next free process, or start it in a thread."""
+        if not self._pool.done():
+            return in_background(perform_parts, task, self._deadline)
+        return self._pool.result().submit(perform_parts, task)
 
     def renew(self) -> bool:
-        """Make room for a new pool: a process that ends breaks the whole old one."""
-        self.close()
+        """Start a new pool: a process that ends breaks the whole old one."""
+        self._kill()
+        self._pool = in_background(_start_processes, self.capacity)
         return True
 
     def close(self) -> None:
+        """Kill the processes, remove the templates, and tell threads to end at their next look."""
+        self._deadline.request_stop()
+        self._kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _kill(self) -> None:
         """Kill the processes; loky's own cleaning up goes on in a thread if it takes longer."""
-        if self._pool is not None:
-            cleaning = in_background(self._pool.shutdown, wait=True, kill_workers=True)  # type: ignore[call-arg]
-            self._pool = None
-            wait([cleaning], timeout=_SECONDS_TO_KILL)
+        wait([in_background(_end_processes, self._pool)], timeout=_SECONDS_TO_KILL)
+
+
+def _start_processes(count: int) -> Executor:
+    from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415  # takes a while
+
+    pool: Executor = ProcessPoolExecutor(count, initializer=_prepare_process)
+    wait([pool.submit(int) for _ in range(count)])
+    return pool
+
+
+def _end_processes(pool: Future[Executor]) -> None:
+    pool.result().shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
 
 
 class ForeignPool(_Workers):
@@ -178,10 +190,10 @@ class DaskPool(ForeignPool):
         self.message = self._watch.message
 
 
-def make_part_workers(n_jobs: int, executor: Executor | Any | None, deadline: Deadline, folder: Path) -> PartWorkers:
+def make_part_workers(n_jobs: int, executor: Executor | Any | None, deadline: Deadline) -> PartWorkers:
     """Choose where to bound parts; see :func:`certimeans.search.executors.make_workers`."""
     if executor is None:
-        return ThreadWorker(deadline) if n_jobs == 1 else ProcessPool(n_jobs, folder)
+        return ThreadWorker(deadline) if n_jobs == 1 else ProcessPool(n_jobs, deadline)
     client = dask_client(executor)
     if client is not None:
         return DaskPool(client, deadline, None if client is executor else executor)
