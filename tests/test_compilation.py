@@ -406,7 +406,7 @@ _SLOW = """
 
 def test_two_first_runs_at_once_compile_once(tmp_path: Path) -> None:
     """The second says that it waits, and then finds all done."""
-    with _start(_SLOW, "1.5", CERTIMEANS_CACHE_DIR=str(tmp_path)) as first:
+    with _start(_SLOW, "5", CERTIMEANS_CACHE_DIR=str(tmp_path)) as first:
         assert first.stdout is not None
         assert first.stdout.readline() == "begun\n"
         second = _python(_SLOW, "0", CERTIMEANS_CACHE_DIR=str(tmp_path))

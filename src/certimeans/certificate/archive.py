@@ -65,10 +65,11 @@ def read_json(path: Path) -> dict[str, Any]:
         return found
 
     with open_regular(path) as file:
-        if os.fstat(file.fileno()).st_size > _LARGEST_JSON:
+        size = os.fstat(file.fileno()).st_size
+        if size > _LARGEST_JSON:
             raise InputError(f"{path}: the file is too large")
         try:
-            text = file.read(_LARGEST_JSON)
+            text = file.read(size)
             content = json.loads(text.decode("utf-8"), parse_constant=refuse, object_pairs_hook=unique)
         except (OSError, ValueError, RecursionError, MemoryError) as error:
             raise InputError(f"{path}: cannot be read as JSON ({error})") from None
