@@ -11,9 +11,11 @@ from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
+from certimeans.blas import one_blas_thread
 from certimeans.bounds.parts.matching import Template
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
+from certimeans.orphans import end_with_parent
 from certimeans.search.background import in_background
 from certimeans.search.foreign_workers import ClusterWatch, dask_client, dask_failures
 from certimeans.search.parts.tasks import PartOutcome, PartTask, perform_parts, write_template
@@ -110,7 +112,7 @@ class ProcessPool(_Workers):
         self._deadline = deadline
         self._folder = Path(tempfile.mkdtemp(prefix="certimeans-templates-"))
         self._count = 0
-        self._pool = in_background(_start_processes, n_processes)
+        self._pool = in_background(_start_processes, n_processes, self._folder)
 
     def send(self, template: Template) -> Template | Path:
         """Write a template once for all processes; it travels with each task if it cannot be written."""
@@ -131,7 +133,7 @@ class ProcessPool(_Workers):
     def renew(self) -> bool:
         """Start a new pool: a process that ends breaks the whole old one."""
         self._kill()
-        self._pool = in_background(_start_processes, self.capacity)
+        self._pool = in_background(_start_processes, self.capacity, self._folder)
         return True
 
     def close(self) -> None:
@@ -145,10 +147,10 @@ class ProcessPool(_Workers):
         wait([in_background(_end_processes, self._pool)], timeout=_SECONDS_TO_KILL)
 
 
-def _start_processes(count: int) -> Executor:
+def _start_processes(count: int, folder: Path) -> Executor:
     from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415  # takes a while
 
-    pool: Executor = ProcessPoolExecutor(count, initializer=_prepare_process)
+    pool: Executor = ProcessPoolExecutor(count, initializer=_prepare_process, initargs=(folder,))
     wait([pool.submit(int) for _ in range(count)])
     return pool
 
@@ -202,13 +204,14 @@ def make_part_workers(n_jobs: int, executor: Executor | Any | None, deadline: De
     return ForeignPool(executor, n_jobs)
 
 
-def _prepare_process() -> None:
-    """Leave Ctrl-C to the process that started this one."""
+def _prepare_process(folder: Path) -> None:
+    """Leave Ctrl-C to the process that started this one, and end with it, should it be killed."""
+    end_with_parent(lambda: shutil.rmtree(folder, ignore_errors=True))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(limits=1, user_api="blas")
 
 
 def _perform_elsewhere(task: PartTask) -> list[PartOutcome]:
     prepare_for_parts()  # a worker compiles once, before the task's clock starts
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         return perform_parts(task)
