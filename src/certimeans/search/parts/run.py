@@ -44,8 +44,9 @@ from certimeans.status import SolveStatus, relative_gap
 PartSize = int | Literal["auto"] | None
 
 _NEGLIGIBLE = 0.02  # of the gap: what splitting may cost without anybody noticing
-_ROOM = 0.85  # of its share of the time that is left, a part may take: a first pass has to end before the time does
-_LARGEST_BATCH = 50
+_ROOM = 0.85  # of its share of the time that is left may be taken by a part: the first pass must not be cut short
+_LARGEST_BATCH = 20
+_MOST_RESERVE, _SHARE_RESERVED = 0.5, 0.04
 
 
 def is_by_parts(presolved: Presolved, part_size: PartSize, settings: NodeSettings) -> bool:
@@ -139,6 +140,7 @@ class PartsSearch:
         self._now: _Pass | None = None
         self._work = NodeWork()
         self._n_cuts = 0
+        self._reserve = min(_MOST_RESERVE, _SHARE_RESERVED * deadline.remaining())  # to put everything away
         self._root_seconds = 0.0
         self._dispatcher = Dispatcher(workers, self._take, self._must_stop)
 
@@ -260,7 +262,7 @@ class PartsSearch:
         capacity = self.workers.capacity
 
         def make_task(keys: tuple[Key, ...]) -> PartTask:
-            remaining = self.deadline.remaining()
+            remaining = max(0.0, self.deadline.remaining() - self._reserve)
             share = _ROOM * remaining * capacity / max(1, now.n_parts - now.done)
             return PartTask(
                 keys,
@@ -340,7 +342,7 @@ class PartsSearch:
             self.limits,
             self._progress(),
             interrupted=self.deadline.stop_requested,
-            time_is_up=self.deadline.passed(),
+            time_is_up=self.deadline.remaining() <= self._reserve,
         )
 
     def _lower_bound(self) -> float:
