@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from certimeans.problem.instance import Instance
 
 _PREPARATION = Preparation()
+_MANY_POINTS = 10_000
+"""From here on a search may begin with samples."""
 
 
 def prepare(instance: Instance | None = None, tell: Callable[[str], object] | None = None) -> bool:
@@ -44,7 +46,12 @@ def is_preparing() -> bool:
 
 def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
     has_pairs = len(instance.must_link) > 0 or len(instance.cannot_link) > 0
-    return {"solve": _solve, "costs": _prove_costs, **({"constraints": _meet_constraints} if has_pairs else {})}
+    return {
+        "solve": _solve,
+        "costs": _prove_costs,
+        **({"constraints": _meet_constraints} if has_pairs else {}),
+        **({"many points": _search_many_points} if instance.n_points > _MANY_POINTS else {}),
+    }
 
 
 def _solve(**constraints: Any) -> None:
@@ -91,6 +98,20 @@ def _search_dense_graph() -> None:
     search_clustering(points, colouring=colouring, start=np.zeros(size, dtype=np.int64), settings=never_mended)
 
 
+def _search_many_points() -> None:
+    """Search by samples, with and without links."""
+    from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
+    from certimeans.presolve.contract import SuperPoints  # noqa: PLC0415
+    from certimeans.presolve.graph import Graph  # noqa: PLC0415
+
+    size = 60
+    vectors = np.random.default_rng(0).normal(size=(size, 2))
+    settings = SearchSettings(n_searches=5, largest_without_sample=20, sample_size=20, sample_searches=5)
+    for edges in (np.empty((0, 2), dtype=np.int64), np.array([[0, 1], [1, 2]])):
+        points = SuperPoints(np.ones(size), vectors, Graph(size, edges), 3, np.arange(size))
+        search_clustering(points, settings=settings)
+
+
 def _prove_costs() -> None:
     """Enclose costs of tables that are too large for exact integers, and of Gram matrices."""
     from certimeans.problem.instance import Instance  # noqa: PLC0415
@@ -114,5 +135,6 @@ ALL_PARTS: dict[str, Callable[[], object]] = {
     "solve": _solve,
     "costs": _prove_costs,
     "constraints": _meet_constraints,
+    "many points": _search_many_points,
     "baselines": _run_baselines,
 }
