@@ -41,7 +41,6 @@ def test_some_best_clustering_keeps_united_points_together() -> None:
     for seed in range(150):
         small = small_with_duplicates(seed)
         groups = united_groups(small)
-        assert max(groups) + 1 >= small.k or max(groups) + 1 == len(small.points) - len(small.must_link)
         best: Fraction | None = None
         best_whole: Fraction | None = None
         for labels in feasible_partitions(len(small.points), small.k, small.must_link, small.cannot_link):

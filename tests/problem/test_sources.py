@@ -20,12 +20,14 @@ def mapped(folder: Path, values: np.ndarray = POINTS, mode: Literal["r", "r+"] =
     return array
 
 
-def test_a_mapped_table_of_doubles_is_not_copied(tmp_path: Path) -> None:
-    """It stays the file; so does what read_points returns."""
+def test_a_mapped_table_of_doubles_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stays the file; so does what read_points returns, if it is large."""
     array = mapped(tmp_path)
     table = as_points(array)
     assert np.shares_memory(table, array)
     assert is_mapped(table)
+    assert not is_mapped(read_points(tmp_path / "points.npy").values)
+    monkeypatch.setattr("certimeans.problem.io.points._SMALLEST_MAPPED", 0)
     assert is_mapped(read_points(tmp_path / "points.npy").values)
     assert is_mapped(Instance.create(array, 2).points)
 
