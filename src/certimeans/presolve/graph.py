@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from certimeans._typing import BoolArray, IntArray
 from certimeans.compilation import compiled
@@ -119,6 +117,9 @@ def connected(n_vertices: int, pairs: IntArray) -> IntArray:
     """Find the connected component of each vertex, numbered by first appearance."""
     if len(pairs) == 0:
         return np.arange(n_vertices, dtype=np.int64)
+    from scipy.sparse import coo_array  # noqa: PLC0415  # slow to import, and not always needed
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
     ones = np.ones(len(pairs), dtype=np.int8)
     matrix = coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n_vertices, n_vertices))
     _, labels = connected_components(matrix, directed=False)
