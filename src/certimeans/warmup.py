@@ -26,7 +26,7 @@ _SMALL_TABLE = 1_000  # entries: costs of smaller tables are exact without compi
 
 
 def prepare(instance: Instance | None = None, tell: Callable[[str], object] | None = None) -> bool:
-    """Compile what a solve needs, unless that was done before on this machine; it takes ten seconds or more, once.
+    """Compile what a solve needs, unless that was done before on this machine; it takes ten seconds or more.
 
     Parameters
     ----------

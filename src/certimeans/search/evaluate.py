@@ -42,6 +42,8 @@ from certimeans.status import pruning_cost
 _LARGE_SEARCH = 20_000
 """From so many super-points on, clusterings are told as they are found: one search may take all the time there is."""
 _SECONDS_BETWEEN_REPORTS = 10.0
+_NEAR = 4.0
+"""A bound that misses the cost by no more than so many times what rounding takes is not worth any branching."""
 
 
 @dataclass(frozen=True)
@@ -223,12 +225,20 @@ class _Evaluation:
         return inferred if last is None else (*inferred, last)
 
     def _is_done(self) -> bool:
-        return self.bound.value >= self._pruning_cost()
+        return self.bound.value >= self._pruning_cost() or self._only_rounding_is_left()
+
+    def _only_rounding_is_left(self) -> bool:
+        """Whether rounding hides the gap that was asked for, and the bound is about as good as it can get."""
+        cost = self._incumbent_cost()
+        provable = self.presolved.super_points.scale.provable(cost)
+        return provable < self._pruning_cost() and self.bound.value >= cost - _NEAR * (cost - provable)
+
+    def _incumbent_cost(self) -> float:
+        elsewhere = self.surroundings.incumbent_cost
+        return self.best_cost if elsewhere is None else min(self.best_cost, elsewhere())
 
     def _pruning_cost(self) -> float:
-        elsewhere = self.surroundings.incumbent_cost
-        cost = self.best_cost if elsewhere is None else min(self.best_cost, elsewhere())
-        return pruning_cost(cost, self.task.gap)
+        return pruning_cost(self._incumbent_cost(), self.task.gap)
 
     def _seed(self) -> tuple[int, int]:
         return self.task.seed, self.task.number + 1  # the search beside the root uses 0
