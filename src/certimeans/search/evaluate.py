@@ -24,6 +24,7 @@ from certimeans.presolve.graph import Contradiction, connected
 from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering, by_first_appearance
 from certimeans.proof.steps import CovarianceStep, InfeasibleStep, MergeStep, RelaxationStep, Step
+from certimeans.search.background import LARGE_SIZE
 from certimeans.search.branching import branching_pair
 from certimeans.search.memory import memory_limit
 from certimeans.search.node import (
@@ -39,8 +40,6 @@ from certimeans.search.replay import check_groups, proven_groups
 from certimeans.search.statistics import NodeWork
 from certimeans.status import pruning_cost
 
-_LARGE_SEARCH = 20_000
-"""From so many super-points on, clusterings are told as they are found: one search may take all the time there is."""
 _SECONDS_BETWEEN_REPORTS = 10.0
 _NEAR = 4.0
 """A bound that misses the cost by no more than so many times what rounding takes is not worth any branching."""
@@ -189,7 +188,8 @@ class _Evaluation:
         told = [-math.inf]
 
         def on_improvement(labels: IntArray) -> None:
-            if points.size >= _LARGE_SEARCH and time.monotonic() - told[0] > _SECONDS_BETWEEN_REPORTS:
+            # One search may take all the time there is, and be left behind.
+            if points.size >= LARGE_SIZE and time.monotonic() - told[0] > _SECONDS_BETWEEN_REPORTS:
                 self._take(points, labels)
                 told[0] = time.monotonic()
 
