@@ -31,12 +31,20 @@ from certimeans.certificate.parts import parts
 from certimeans.certificate.read import Certificate
 from certimeans.certificate.result import compare_result
 from certimeans.certificate.state import State
-from certimeans.certificate.steps import RELAXATION, VERIFIERS_OF_PARTS, Arithmetic, Context, Verifier, start_worker
+from certimeans.certificate.steps import (
+    RELAXATION,
+    VERIFIERS_OF_PARTS,
+    Arithmetic,
+    Context,
+    Verifier,
+    identical,
+    start_worker,
+)
 from certimeans.certificate.verification import Verification, shown
 from certimeans.certificate.walk import Outcome, walk
 from certimeans.errors import CertificateError, InputError
 
-VERIFIERS: dict[str, Verifier] = {**VERIFIERS_OF_PARTS, "parts": parts}
+VERIFIERS: dict[str, Verifier] = {**VERIFIERS_OF_PARTS, "identical": identical, "parts": parts}
 _ACCURACY = Fraction(1, 10**6)  # how far a claimed cost may be above the exact one, relatively
 
 

@@ -20,6 +20,7 @@ from certimeans.errors import MalformedCertificateError
 _MOST_SUPER_POINTS = 10_000  # a relaxation has matrices of that size
 # The arrays of each kind of step; steps.py has the rules.
 ARRAYS: dict[str, tuple[str, ...]] = {
+    "identical": (),
     "merge": ("rows",),
     "covariance": (),
     "relaxation": ("groups", "cut_start", "cut_member", "cut_coefficient", "cut_multiplier", "slack"),
@@ -143,9 +144,8 @@ class PartProof(Proof):
     def __init__(self, path: Path, whole: int, k: int, content: object) -> None:
         self.k = k
         self.proof = entries_of(content)
-        require(
-            all(step.kind != "parts" for entry in self.proof for step in entry), f"{path.name}: a part has no parts"
-        )
+        kinds = {step.kind for entry in self.proof for step in entry}
+        require(not kinds & {"parts", "identical"}, f"{path.name}: a part has no parts, and no identical points")
         self._archive = Archive(path)
         try:
             members: IntArray = self._archive.load("members", "<i8", (None,), most=whole)

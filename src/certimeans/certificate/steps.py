@@ -21,9 +21,9 @@ from certimeans.certificate.archive import require
 from certimeans.certificate.ball import covariance_in_balls, relaxation_in_balls
 from certimeans.certificate.bound import covariance_in_floats, relaxation_in_floats
 from certimeans.certificate.geometry import Geometry
-from certimeans.certificate.read import Multipliers, Proof, Step
+from certimeans.certificate.read import Certificate, Multipliers, Proof, Step
 from certimeans.certificate.state import State
-from certimeans.errors import CertificateError
+from certimeans.errors import CertificateError, MalformedCertificateError
 from certimeans.orphans import end_with_parent
 
 Arithmetic = Literal["float", "ball"]
@@ -51,6 +51,27 @@ class Branch(NamedTuple):
 
 Bound = float | Future[float]
 Verifier = Callable[[Context, State, Step], Bound | Branch | None]
+
+
+def identical(context: Context, state: State, step: Step) -> None:
+    """Unite identical points that are free: some clustering of least cost keeps them together if k groups are left.
+
+    Move each place to the nearest centre of any clustering: no cost rises, no constraint breaks. Where that leaves
+    clusters empty, some cluster has two groups, as there are k of them; one of these gets a cluster of its own.
+    """
+    certificate = context.certificate
+    if not isinstance(certificate, Certificate) or certificate.is_gram:
+        raise MalformedCertificateError(f"{step.where}: a Gram matrix has no points that could be identical")
+    free = state.free_points()
+    if free.size == 0:
+        return
+    rows = certificate.values[free] + 0.0  # -0.0 + 0.0 is 0.0
+    order = np.lexsort(rows.T[::-1])
+    differs = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    places = np.split(free[order], np.flatnonzero(differs) + 1)
+    if state.n_groups - free.size + len(places) < certificate.k:
+        raise CertificateError(f"{step.where}: fewer than k = {certificate.k} groups would be left")
+    state.unite_free(places)
 
 
 def merge(context: Context, state: State, step: Step) -> None:

@@ -61,7 +61,7 @@ def _part_size(text: str) -> int | str | None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print, write."""
     from certimeans.report.directory import prepare_directory  # noqa: PLC0415
-    from certimeans.report.live import choose_display  # noqa: PLC0415
+    from certimeans.report.progress import choose_display  # noqa: PLC0415
     from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.errors import InputError
@@ -106,8 +105,8 @@ class SuperPoints:
             edges = np.vstack([edges, extra_cannot_links])
         size = int(group_of.max()) + 1
         return SuperPoints(
-            sum_by_group(group_of, self.weights, size),
-            None if self.vectors is None else sum_by_group(group_of, self.vectors, size),
+            _sum_by_group(group_of, self.weights, size),
+            None if self.vectors is None else _sum_by_group(group_of, self.vectors, size),
             Graph(size, lift(edges, group_of)),
             self.n_clusters,
             group_of[self.group_of],
@@ -143,12 +142,12 @@ def contract(instance: Instance, group_of: IntArray) -> SuperPoints:
     weights, points, gram, scale = instance.scaled
     vectors = products = None
     if points is not None:
-        vectors = sum_by_group(group_of, points * weights[:, None], size)
+        vectors = _sum_by_group(group_of, points * weights[:, None], size)
     else:
         assert gram is not None  # noqa: S101  # one of the two is there
         products = _sum_of_products(group_of, gram * np.outer(weights, weights), size)
     return SuperPoints(
-        sum_by_group(group_of, weights, size),
+        _sum_by_group(group_of, weights, size),
         vectors,
         Graph(size, lift(instance.cannot_link, group_of)),
         instance.n_clusters,
@@ -172,8 +171,16 @@ def lift(cannot_link: IntArray, group_of: IntArray) -> IntArray:
     return unique_edges(edges)
 
 
+def _sum_by_group(group_of: IntArray, rows: FloatArray, size: int) -> FloatArray:
+    if size == len(group_of):
+        return rows.copy()  # nothing is merged: groups are numbered by first appearance
+    return sum_by_group(group_of, rows, size)
+
+
 def sum_by_group(group_of: IntArray, rows: FloatArray, size: int) -> FloatArray:
-    """Sum numbers or rows by groups 0..size-1."""
+    """Sum numbers or rows by groups 0..size-1, in whatever order these appear; some may be empty."""
+    from scipy.sparse import csr_array  # noqa: PLC0415  # slow to import, and not always needed
+
     ones = np.ones(len(group_of))
     indicator = csr_array((ones, (group_of, np.arange(len(group_of)))), shape=(size, len(group_of)))
     sums: FloatArray = np.asarray(indicator @ rows)
@@ -184,6 +191,6 @@ def _sum_of_products(group_of: IntArray, products: FloatArray, size: int) -> Flo
     """Sum a symmetric matrix by groups of rows and of columns."""
     if size == len(group_of):
         return products  # nothing is merged: groups are numbered by first appearance
-    half = sum_by_group(group_of, products, size)
-    sums = sum_by_group(group_of, np.ascontiguousarray(half.T), size)
+    half = _sum_by_group(group_of, products, size)
+    sums = _sum_by_group(group_of, np.ascontiguousarray(half.T), size)
     return 0.5 * (sums + sums.T)

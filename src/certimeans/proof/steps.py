@@ -31,6 +31,17 @@ class MergeStep:
     rows: IntArray
 
 
+@dataclass(frozen=True)
+class IdenticalStep:
+    """Points that are alone in their group, without cannot-links, and equal in every coordinate are united.
+
+    Not every clustering keeps them together, but one of least cost does, as long as k groups are left. Needs no data.
+    It stands at the root, before all others: what follows is about the united points.
+    """
+
+    kind: ClassVar[str] = "identical"
+
+
 @dataclass(frozen=True, eq=False)
 class CovarianceStep:
     """The scatter less the k - 1 largest eigenvalues of the covariance of the groups; needs no data."""
@@ -121,6 +132,7 @@ class PartsStep:
     keep: object = None
 
 
-Step: TypeAlias = MergeStep | CovarianceStep | RelaxationStep | InfeasibleStep | BranchStep | PartsStep
+Inference: TypeAlias = IdenticalStep | MergeStep
+Step: TypeAlias = IdenticalStep | MergeStep | CovarianceStep | RelaxationStep | InfeasibleStep | BranchStep | PartsStep
 Proof: TypeAlias = tuple[tuple[Step, ...], ...]
 """One tuple of steps per entry; entry 0 is the root."""

@@ -23,7 +23,7 @@ from certimeans.deadline import Deadline
 from certimeans.errors import InternalError
 from certimeans.presolve.reduce import Presolved
 from certimeans.printing import percent_up
-from certimeans.proof.steps import CovarianceStep, MergeStep, PartsStep, Step
+from certimeans.proof.steps import CovarianceStep, IdenticalStep, MergeStep, PartsStep, Step
 from certimeans.search.background import in_background
 from certimeans.search.coordinator import SearchOutcome
 from certimeans.search.incumbent import Incumbent
@@ -376,7 +376,8 @@ class PartsSearch:
         bound = self._lower_bound()
         if bound > self.incumbent.cost:
             raise InternalError("the bounds contradict the best clustering; please report this with the data")
-        steps: list[Step] = [MergeStep(self.presolved.merges)] if len(self.presolved.merges) else []
+        steps: list[Step] = [IdenticalStep()] if self.presolved.n_identical else []
+        steps += [MergeStep(self.presolved.merges)] if len(self.presolved.merges) else []
         proofs = () if self._cover is None else self._cover.proofs()
         is_by_parts = self._cover is not None and self._cover.total() > self._covariance
         if is_by_parts:
