@@ -40,6 +40,14 @@ class Presolved:
     colouring: IntArray | None
     n_groups: int
 
+    def describe(self) -> str:
+        """Say in a line what was made of the problem."""
+        instance, size = self.instance, self.super_points.size
+        links = f"{len(instance.must_link)} must-links, {len(instance.cannot_link)} cannot-links"
+        inferred = self.n_groups - size
+        more = f"; {inferred} merged by inference" if inferred > 0 else ""
+        return f"presolve: {instance.n_points} points, {size} super-points; {links}{more}"
+
 
 def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
     """Merge what must share a cluster, infer what follows, and decide whether a clustering exists.

@@ -42,7 +42,8 @@ class Progress:
     """Where the search stands; the costs are in the user's units.
 
     ``phase`` is "presolve", "heuristics" (no clustering yet), "root" or "search"; ``message`` is what the user should
-    know at once, such as a cluster without workers, and usually empty.
+    know at once, such as what presolve did, or a cluster without workers, and usually empty; ``source`` says where the
+    incumbent comes from; ``next_save`` is in how many seconds the search is saved next, if it is.
     """
 
     seconds: float
@@ -54,6 +55,8 @@ class Progress:
     cuts: int
     phase: str = ""
     message: str = ""
+    source: str = ""
+    next_save: float | None = None
 
     @property
     def gap(self) -> float:
