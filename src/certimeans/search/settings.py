@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.heuristics.upper_bound import SearchSettings
+from certimeans.plugins import Plugin
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class NodeSettings:
         The relaxation.
     memory_limit
         Bytes that one bound may take; ``None`` for half of the memory that is free.
+    heuristics, bounders
+        Further heuristics and bounders for the root, from outside the package; see docs/extending.md.
     """
 
     root_search: SearchSettings = field(default_factory=SearchSettings)
@@ -27,3 +30,5 @@ class NodeSettings:
     long_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=1000, batch=50))
     cutting_planes: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
     memory_limit: float | None = None
+    heuristics: tuple[Plugin, ...] = ()
+    bounders: tuple[Plugin, ...] = ()
