@@ -86,7 +86,8 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     Parameters
     ----------
     points
-        One row per point; an array or a DataFrame.
+        One row per point; an array or a DataFrame. A ``.npy`` file of doubles that is mapped (``mmap_mode="r"``) is not
+        loaded; a Dask array is computed one block of rows after the other.
     n_clusters
         The number of clusters.
     gram
@@ -283,6 +284,7 @@ def _checked(
 ) -> SolveResult:
     """Build the result and check it against itself: better no result than a wrong one."""
     instance = presolved.instance
+    instance.check_unchanged()
     clustering = incumbent.clustering
     if clustering is not None:
         # The incumbent was checked when it came in; once more unless that takes longer than one waits after a Ctrl-C.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from certimeans.problem.instance import Instance
 
 _SMALL_TABLE = 1_000  # entries: costs of smaller tables are exact without compiled code
+_MANY_POINTS = 10_000  # from here on a search may begin with samples
 
 
 def prepare(instance: Instance | None = None, tell: Callable[[str], object] | None = None) -> bool:
@@ -72,6 +73,7 @@ def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
     names = ["bound", "linked search", "search", "colouring", "linked rounding"] if has_links else ["bound", "search"]
     names += ["gram costs"] if instance.geometry == "gram" else []
     names += ["costs"] if instance.geometry == "points" and instance.table.size > _SMALL_TABLE else []
+    names += ["many points"] if instance.n_points > _MANY_POINTS else []
     return {name: ALL_PARTS[name] for name in names}
 
 
@@ -146,6 +148,20 @@ def _search_linked() -> None:
     search_clustering(points, colouring=colouring, start=np.zeros(size, dtype=np.int64), settings=never_mended)
 
 
+def _search_many_points() -> None:
+    """Search by samples, with and without links."""
+    from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
+    from certimeans.presolve.contract import SuperPoints  # noqa: PLC0415
+    from certimeans.presolve.graph import Graph  # noqa: PLC0415
+
+    size = 60
+    vectors = np.random.default_rng(0).normal(size=(size, 2))
+    settings = SearchSettings(n_searches=5, largest_without_sample=20, sample_size=20, sample_searches=5)
+    for edges in (np.empty((0, 2), dtype=np.int64), np.array([[0, 1], [1, 2]])):
+        points = SuperPoints(np.ones(size), vectors, Graph(size, edges), 3, np.arange(size))
+        search_clustering(points, settings=settings)
+
+
 def _prove_costs() -> None:
     """Enclose costs of tables that are too large for exact integers."""
     from certimeans.problem.instance import Instance  # noqa: PLC0415
@@ -179,5 +195,6 @@ ALL_PARTS: dict[str, Callable[[], object]] = {
     "linked rounding": _round_linked,
     "costs": _prove_costs,
     "gram costs": _prove_gram_costs,
+    "many points": _search_many_points,
     "baselines": _run_baselines,
 }

@@ -20,6 +20,7 @@ from certimeans.errors import MalformedCertificateError
 _MOST_SUPER_POINTS = 10_000  # a relaxation has matrices of that size
 # The arrays of each kind of step; steps.py has the rules.
 ARRAYS: dict[str, tuple[str, ...]] = {
+    "identical": (),
     "merge": ("rows",),
     "covariance": (),
     "relaxation": ("groups", "cut_start", "cut_member", "cut_coefficient", "cut_multiplier", "slack"),

@@ -51,6 +51,26 @@ Bound = float | Future[float]
 Verifier = Callable[[Context, State, Step], Bound | Branch | None]
 
 
+def identical(context: Context, state: State, step: Step) -> None:
+    """Unite identical points that are free: some clustering of least cost keeps them together if k groups are left.
+
+    Move each place to the nearest centre of any clustering: no cost rises, no constraint breaks. Where that leaves
+    clusters empty, some cluster has two groups, as there are k of them; one of these gets a cluster of its own.
+    """
+    certificate = context.certificate
+    require(not certificate.is_gram, f"{step.where}: a Gram matrix has no points that could be identical")
+    free = state.free_points()
+    if free.size == 0:
+        return
+    rows = certificate.values[free] + 0.0  # -0.0 + 0.0 is 0.0
+    order = np.lexsort(rows.T[::-1])
+    differs = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    places = np.split(free[order], np.flatnonzero(differs) + 1)
+    if state.n_groups - free.size + len(places) < certificate.k:
+        raise CertificateError(f"{step.where}: fewer than k = {certificate.k} groups would be left")
+    state.unite_free(places)
+
+
 def merge(context: Context, state: State, step: Step) -> None:
     """Unite points as the rows say, each for a reason that is checked."""
     for number, row in enumerate(context.certificate.merges(step)):
@@ -110,6 +130,7 @@ def branch(context: Context, state: State, step: Step) -> Branch:  # noqa: ARG00
 
 
 VERIFIERS: dict[str, Verifier] = {
+    "identical": identical,
     "merge": merge,
     "covariance": covariance,
     "relaxation": relaxation,
