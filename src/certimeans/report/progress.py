@@ -16,7 +16,9 @@ from certimeans.search.limits import Progress
 
 _SECONDS_BETWEEN_LINES = 2.0
 _MARKS = {"search": "H", "relaxation": "R", "initial labels": "I", "checkpoint": "C", "no search": "Q"}
-_COLUMNS = f"{'time':>8} {'nodes':>6} {'open':>5} {'n/s':>5} {'cuts':>7}   {'incumbent':>14} {'bound':>14} {'gap %':>9}"
+_COSTS = f"  {'incumbent':>14} {'bound':>14} {'gap %':>9}"
+_COLUMNS = f"{'time':>8} {'nodes':>6} {'open':>5} {'n/s':>5} {'cuts':>7} {_COSTS}"
+_COLUMNS_OF_PARTS = f"{'time':>8} {'parts':>7} {'done':>7} {'expected %':>11} {'s left':>7} {_COSTS}"
 
 
 class ProgressDisplay(Protocol):
@@ -42,7 +44,7 @@ class ProgressLog:
         self._stream = stream
         self._quiet = quiet
         self._last_line = -math.inf
-        self._has_header = False
+        self._header = ""
         self._cost = math.inf
         self._last: tuple[object, ...] = ()
         self._message = ""
@@ -73,16 +75,19 @@ class ProgressLog:
         self._untold = None
         self._last_line = time.monotonic()
         self._last = state
-        if not self._has_header:
-            self._write(_COLUMNS)
-            self._has_header = True
+        header = _COLUMNS if progress.phase != "parts" else _COLUMNS_OF_PARTS
+        if self._header != header:
+            self._write(header)
+            self._header = header
         gap = f"{math.ceil(1e6 * progress.gap) / 1e4:9.4f}" if math.isfinite(progress.gap) else f"{'-':>9}"  # up
         cost = rounded_up(progress.incumbent_cost) if math.isfinite(progress.incumbent_cost) else "-"
         bound = rounded_down(progress.lower_bound) if math.isfinite(progress.lower_bound) else "-"
-        self._write(
-            f"{progress.seconds:8.1f} {progress.nodes_done:6d} {progress.nodes_open:5d} {_rate(progress):>5} "
-            f"{progress.cuts:7d} {self._mark(progress)} {cost:>14} {bound:>14} {gap}"
-        )
+        counts = f"{progress.nodes_done:6d} {progress.nodes_open:5d} {_rate(progress):>5} {progress.cuts:7d}"
+        if progress.phase == "parts":
+            expected = "-" if progress.expected_gap is None else f"{100 * progress.expected_gap:.4f}"
+            left = "-" if progress.seconds_left is None else f"{progress.seconds_left:.0f}"
+            counts = f"{progress.parts:7d} {progress.parts_done:7d} {expected:>11} {left:>7}"
+        self._write(f"{progress.seconds:8.1f} {counts} {self._mark(progress)} {cost:>14} {bound:>14} {gap}")
 
     def _mark(self, progress: Progress) -> str:
         """Return the letter for where a new incumbent comes from; a blank if it is not new."""
@@ -107,7 +112,8 @@ class ProgressLog:
 
 def _state(progress: Progress) -> tuple[object, ...]:
     """Return what makes a line worth writing."""
-    return progress.nodes_done, progress.nodes_open, progress.incumbent_cost, progress.lower_bound, progress.cuts
+    counts = progress.nodes_done, progress.nodes_open, progress.parts, progress.parts_done, progress.cuts
+    return (*counts, progress.incumbent_cost, progress.lower_bound)
 
 
 def _rate(progress: Progress) -> str:

@@ -316,8 +316,8 @@ class Coordinator:
             self._tally.cuts,
             phase,
             self.workers.message,
-            self.incumbent.source,
-            self._checkpointer.seconds_to_next,
+            source=self.incumbent.source,
+            next_save=self._checkpointer.seconds_to_next,
         )
 
     def _announce(self) -> None:
