@@ -38,7 +38,7 @@ def united_groups(small: SmallInstance) -> list[int]:
 def test_some_best_clustering_keeps_united_points_together() -> None:
     """By enumeration, in rational arithmetic: the optimum is the same with and without the reduction."""
     n_united = 0
-    for seed in range(150):
+    for seed in range(80):
         small = small_with_duplicates(seed)
         groups = united_groups(small)
         best: Fraction | None = None
@@ -54,7 +54,7 @@ def test_some_best_clustering_keeps_united_points_together() -> None:
         if best is not None:
             assert best_whole == best
             n_united += len(small.points) - 1 - max(groups)
-    assert n_united > 100
+    assert n_united > 50
 
 
 @pytest.mark.parametrize("seed", range(12))
