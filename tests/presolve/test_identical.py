@@ -74,6 +74,17 @@ def test_solve_with_identical_points_is_right_and_verified(seed: int, tmp_path: 
     assert verify(tmp_path, gap=1e-4)
 
 
+def test_parts_of_united_points_are_verified(tmp_path: Path) -> None:
+    """A bound by parts may rest on united points: the parts' weights are those of whole places."""
+    random = np.random.default_rng(0)
+    points = np.round(random.normal(size=(900, 2)) + 6.0 * random.integers(0, 2, size=(900, 1)), 1)
+    result = solve(points, 2, gap=0.05, part_size=150)
+    assert 300 < result.size < 850
+    assert result.parts
+    result.save(tmp_path, report=False)
+    assert verify(tmp_path, gap=0.05)
+
+
 def test_only_free_points_are_united_and_k_groups_stay() -> None:
     """A link of either kind keeps a point out; with fewer than k places nothing is united; -0.0 is 0.0."""
     points = [[0.0], [-0.0], [0.0], [0.0], [5.0], [5.0], [9.0]]
