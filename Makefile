@@ -14,15 +14,15 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
-	$(PIP) install --editable '.[plot,dask,verify]'
+	$(PIP) install --editable '.[plot,tables,dask,verify]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PIP) install --editable '.[plot,dask,verify,dev]'
+	$(PIP) install --editable '.[plot,tables,dask,verify,dev]'
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
-	$(PIP) install --editable '.[plot,dask,verify,docs]'
+	$(PIP) install --editable '.[plot,tables,dask,verify,docs]'
 	@touch $@
 
 install: $(VENV)/.installed ## create .venv with the package and the extras a user wants

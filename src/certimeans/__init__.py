@@ -15,6 +15,7 @@ from certimeans.errors import (
 )
 
 if TYPE_CHECKING:
+    from certimeans.analysis.saved import load_result
     from certimeans.certificate.check import verify
     from certimeans.estimator import CertifiedKMeans
     from certimeans.problem.clustering import Clustering
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         write_labels,
         write_points,
     )
+    from certimeans.ranges import RangeResult, solve_range
     from certimeans.result import SolveResult
     from certimeans.result import SolveResult as Result
     from certimeans.search.limits import Limits, Progress
@@ -52,17 +54,20 @@ __all__ = [
     "NoClusteringError",
     "PointsFile",
     "Progress",
+    "RangeResult",
     "Result",
     "SolveResult",
     "SolveStatus",
     "SolverSettings",
     "__version__",
     "generate_constraints",
+    "load_result",
     "read_constraints",
     "read_labels",
     "read_points",
     "solve",
     "solve_instance",
+    "solve_range",
     "verify",
     "write_constraints",
     "write_labels",
@@ -71,6 +76,7 @@ __all__ = [
 
 # Imported when first used: they bring compiled code, scipy and scikit-learn along.
 _MODULES = {
+    "analysis.saved": ("load_result",),
     "certificate.check": ("verify",),
     "estimator": ("CertifiedKMeans",),
     "problem.clustering": ("Clustering",),
@@ -86,6 +92,7 @@ _MODULES = {
         "write_labels",
         "write_points",
     ),
+    "ranges": ("RangeResult", "solve_range"),
     "result": ("Result", "SolveResult"),
     "search.limits": ("Limits", "Progress"),
     "settings": ("SolverSettings",),

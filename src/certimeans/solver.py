@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from certimeans.arguments import as_n_jobs, as_seed
+from certimeans.arguments import LinkBy, as_n_jobs, as_positions, as_seed, as_source, with_notes
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError, InternalError
 from certimeans.presolve.reduce import Presolved, presolve
@@ -66,6 +66,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     diameter: float | None = None,
     split: float | None = None,
     partial_labels: Iterable[Any] | None = None,
+    link_by: LinkBy = "auto",
     sample_weight: ArrayLike | None = None,
     initial_labels: ArrayLike | None = None,
     gap: float = 1e-4,
@@ -84,7 +85,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     Parameters
     ----------
     points
-        One row per point; an array or a DataFrame.
+        One row per point; an array, a DataFrame, or what :func:`~certimeans.read_points` returns.
     n_clusters
         The number of clusters.
     gram
@@ -94,7 +95,8 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     standardize
         Whether to scale every feature to mean 0 and variance 1 first; cost and bound are then about the scaled points.
     must_link, cannot_link
-        Pairs of points, numbered from 0, that share a cluster, and that do not.
+        Pairs of points that share a cluster, and that do not: numbered from 0, or labels of a DataFrame's index or
+        names of a file's points; see ``link_by``.
     diameter
         Two points farther apart than this cannot link.
     split
@@ -102,6 +104,10 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     partial_labels
         Known classes, one entry per point: the same class must link, different classes cannot; ``None``, NaN and -1
         mean unknown.
+    link_by
+        What pairs hold: ``"position"``, numbers from 0, or ``"label"``, labels of a DataFrame's index or names from a
+        file. ``"auto"``: labels if the index is not 0, 1, 2, ..., else positions; an integer that may be both is
+        refused.
     sample_weight
         Weight of each point. A point of weight zero has no influence: the problem is solved without it, and it then
         gets the cluster of the nearest centre. No constraint may mention it.
@@ -135,16 +141,27 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     InputError
         If an argument is not usable; the message names it.
     """
+    points, source, feature_names = as_source(points)
     constraints = Constraints.create(
-        must_link, cannot_link, diameter=diameter, split=split, partial_labels=partial_labels
+        as_positions(must_link, source, "must_link", link_by),
+        as_positions(cannot_link, source, "cannot_link", link_by),
+        diameter=diameter,
+        split=split,
+        partial_labels=partial_labels,
     )
     table, geometry = one_table(points, gram, squared_distances)
     if n_clusters is None:
         raise InputError("say how many clusters you want with n_clusters")
     reduction = leave_out_weightless(
-        table, n_clusters, constraints, sample_weight, geometry=geometry, standardize=standardize
+        table,
+        n_clusters,
+        constraints,
+        sample_weight,
+        geometry=geometry,
+        standardize=standardize,
+        feature_names=feature_names,
     )
-    return solve_reduced(
+    result = solve_reduced(
         reduction,
         Limits(gap, time_limit, max_nodes),
         n_jobs=n_jobs,
@@ -155,6 +172,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         checkpoint=checkpoint,
         settings=SolverSettings.load(settings),
     )
+    return replace(result, source=with_notes(source, result.instance))
 
 
 def solve_reduced(

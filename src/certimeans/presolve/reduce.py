@@ -50,20 +50,25 @@ def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
         If none exists; its message names pairs that contradict each other.
     """
     try:
-        if int((groups := connected(instance.n_points, instance.must_link)).max()) + 1 < instance.n_clusters:
-            raise Contradiction  # noqa: TRY301  # all contradictions end in the same explanation
-        stated = contract(instance, groups)
-        super_points, merges = infer(stated, deadline)
-        colouring = find_colouring(super_points.graph, instance.n_clusters, deadline)
+        return reduced(instance, deadline)
     except Contradiction:
         raise InfeasibleError(explain(instance, (deadline or Deadline()).within(EXPLANATION_SECONDS))) from None
-    return Presolved(
-        instance,
-        super_points,
-        merges,
-        colouring,
-        stated.size,
-    )
+
+
+def reduced(instance: Instance, deadline: Deadline | None = None) -> Presolved:
+    """Do the same, without an explanation where there is no clustering.
+
+    Raises
+    ------
+    Contradiction
+        If there is none.
+    """
+    if int((groups := connected(instance.n_points, instance.must_link)).max()) + 1 < instance.n_clusters:
+        raise Contradiction
+    stated = contract(instance, groups)
+    super_points, merges = infer(stated, deadline)
+    colouring = find_colouring(super_points.graph, instance.n_clusters, deadline)
+    return Presolved(instance, super_points, merges, colouring, stated.size)
 
 
 def infer(super_points: SuperPoints, deadline: Deadline | None = None) -> tuple[SuperPoints, IntArray]:
