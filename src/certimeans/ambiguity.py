@@ -14,7 +14,7 @@ from certimeans.analysis.frames import pandas
 from certimeans.analysis.questions import Answer, Change, Interval, Link, Questions
 from certimeans.arguments import as_n_jobs
 from certimeans.errors import ArgumentError, InputError
-from certimeans.prices import interval_in_words, name_of_point, number_of_point
+from certimeans.prices import interval_in_words
 from certimeans.printing import percent_down, percent_up
 from certimeans.problem.rounding import rounded_down, rounded_up
 from certimeans.result import SolveResult
@@ -179,10 +179,10 @@ def _ambiguous(result: SolveResult, questions: Questions, pair: Pair, answer: An
     if math.isfinite(other.high) and least > 0:
         percent_high = max(0.0, rounded_up(100 * (Fraction(other.high) - Fraction(least)) / Fraction(least)))
     return AmbiguousPair(
-        number_of_point(result, i),
-        number_of_point(result, j),
-        name_of_point(result, i),
-        name_of_point(result, j),
+        result.number_of(i),
+        result.number_of(j),
+        result.short_name_of(i),
+        result.short_name_of(j),
         "together" if is_together else "apart",
         questions.cost if is_together else other,
         other if is_together else questions.cost,

@@ -65,6 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _fail(error: Exception, code: ExitCode) -> ExitCode:
     message = str(error)
     if isinstance(error, ArgumentError):
-        message = f"{_OPTIONS.get(error.argument, error.argument)} {error.problem.replace(', or None;', ';')}"
+        problem = error.problem.replace("None or ", "").replace(", or None", "")  # options are left out instead
+        message = f"{_OPTIONS.get(error.argument, f'--{error.argument}')} {problem}"
     sys.stderr.write(f"certimeans: {harmless(message)}\n")
     return code

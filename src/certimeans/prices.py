@@ -256,8 +256,8 @@ def _price(result: SolveResult, questions: Questions, item: _Item, answer: Answe
     if high == 0:
         effect = "implied" if answer.is_impossible else "costs nothing"
     least, most = questions.cost
-    links = tuple((kind, number_of_point(result, i), number_of_point(result, j)) for kind, i, j in item.links)
-    names = tuple((name_of_point(result, i), name_of_point(result, j)) for _, i, j in item.links)
+    links = tuple((kind, result.number_of(i), result.number_of(j)) for kind, i, j in item.links)
+    names = tuple((result.short_name_of(i), result.short_name_of(j)) for _, i, j in item.links)
     percent_low = rounded_down(100 * Fraction(low) / Fraction(most)) if most > 0 else 0.0
     percent_high = 0.0 if high == 0 else math.inf
     if high > 0 and least > 0 and math.isfinite(high):
@@ -310,20 +310,6 @@ def _relatives(link: Link, links: Sequence[Link], joined: IntArray, touching: In
     sides = {joined[i], joined[j]}
     between = [other for other in links if other[0] == kind and {joined[other[1]], joined[other[2]]} == sides]
     return between if len(between) > 1 else [other for other in links if touching[other[1]] == touching[i]]
-
-
-def number_of_point(result: SolveResult, point: int) -> int:
-    """Return the user's number, from 0, of a point of the instance."""
-    if result.reduction is not None:
-        point = int(result.reduction.kept[point])
-    return point if result.source is None else int(result.source.row_of_point[point])
-
-
-def name_of_point(result: SolveResult, point: int) -> str:
-    """Return the user's name of a point of the instance, or its number."""
-    if result.reduction is not None:
-        point = int(result.reduction.kept[point])
-    return str(point) if result.source is None else result.source.short_name_of(point)
 
 
 def _plain(price: ConstraintPrice) -> dict[str, Any]:

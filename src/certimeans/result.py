@@ -59,6 +59,8 @@ class SolveResult:
         What was left out before the instance was built: points of weight zero.
     source
         The table that the points came from, with their names, if it is known.
+    has_proof
+        Whether the search tree is there; a result that was loaded has none, and cannot be saved.
     """
 
     instance: Instance
@@ -74,6 +76,7 @@ class SolveResult:
     reduction: WithoutWeightless | None = None
     is_complete: bool = True
     source: SourceTable | None = None
+    has_proof: bool = True
 
     @property
     def tree(self) -> tuple[TreeNode, ...]:
@@ -156,6 +159,18 @@ class SolveResult:
             point = int(self.reduction.kept[point])
         return str(point) if self.source is None else self.source.name_of(point)
 
+    def short_name_of(self, point: int) -> str:
+        """Return the user's name of a point of the instance, or the user's number."""
+        if self.reduction is not None:
+            point = int(self.reduction.kept[point])
+        return str(point) if self.source is None else self.source.short_name_of(point)
+
+    def number_of(self, point: int) -> int:
+        """Return the row, from 0, that a point of the instance has in the user's table."""
+        if self.reduction is not None:
+            point = int(self.reduction.kept[point])
+        return point if self.source is None else int(self.source.row_of_point[point])
+
     def row_labels(self) -> list[int | None] | None:
         """Return the cluster of each row of the user's table; ``None`` for rows that were left out."""
         labels = self.labels
@@ -211,7 +226,7 @@ class SolveResult:
         """
         from certimeans.report.directory import prepare_directory, write_directory  # noqa: PLC0415
 
-        if not self.search_tree.nodes:
+        if not self.has_proof:
             raise InputError("this result has no proof with it, so it cannot be saved; copy the folder it came from")
         prepare_directory(folder, overwrite=overwrite)
         write_directory(self, folder, report=report)

@@ -27,6 +27,7 @@ from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightle
 from certimeans.problem.clustering import Clustering, as_labels
 from certimeans.problem.constraints import Constraints, PairsLike
 from certimeans.problem.instance import Instance, one_table
+from certimeans.problem.io.points import PointsFile
 from certimeans.problem.scaling import farthest_entry
 from certimeans.report.progress import with_log
 from certimeans.result import SolveResult, SolveStatus
@@ -55,7 +56,7 @@ _LARGE_TABLE = 1_000_000
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
-    points: ArrayLike | None = None,
+    points: ArrayLike | PointsFile | None = None,
     n_clusters: int | None = None,
     *,
     gram: ArrayLike | None = None,
@@ -141,7 +142,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     InputError
         If an argument is not usable; the message names it.
     """
-    points, source, feature_names = as_source(points)
+    values, source, feature_names = as_source(points)
     constraints = Constraints.create(
         as_positions(must_link, source, "must_link", link_by),
         as_positions(cannot_link, source, "cannot_link", link_by),
@@ -149,7 +150,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         split=split,
         partial_labels=partial_labels,
     )
-    table, geometry = one_table(points, gram, squared_distances)
+    table, geometry = one_table(values, gram, squared_distances)
     if n_clusters is None:
         raise InputError("say how many clusters you want with n_clusters")
     reduction = leave_out_weightless(

@@ -106,6 +106,7 @@ def load_result(folder: str | Path) -> SolveResult:
         target_gap=float(gap) if isinstance(gap, int | float) and 0 <= gap < 1 else 1e-4,
         seed=seed if type(seed) is int and seed >= 0 else 0,
         source=source,
+        has_proof=False,
     )
 
 

@@ -14,7 +14,7 @@ from certimeans.analysis.questions import Answer, Interval, Link
 from certimeans.commands import ExitCode
 from certimeans.commands.side_by_side import describe_pair
 from certimeans.errors import InfeasibleError, InputError
-from certimeans.prices import interval_in_words, name_of_point
+from certimeans.prices import interval_in_words
 from certimeans.printing import harmless, percent_up, rounded_down, rounded_up
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.constraints import Constraints, LinkKind
@@ -164,7 +164,7 @@ class Interview:
             instance = replace(before.instance, constraints=before.instance.constraints | stated)
             self.result = self._solve(instance, link, known)
         except InfeasibleError as error:
-            self._say(f"{error.conflict.describe(lambda point: name_of_point(before, point))}\n")
+            self._say(f"{error.conflict.describe(before.short_name_of)}\n")
             self._say("so it was not added; [u]ndo takes back the last answer\n")
             return False
         self.given.append(_Given(link, before))
@@ -204,7 +204,7 @@ class Interview:
 
     def _write(self) -> None:
         rows = [
-            [*(self.source.written(p) for p in (i, j)), kind, *(name_of_point(self.result, p) for p in (i, j))]
+            [*(self.source.written(p) for p in (i, j)), kind, *(self.result.short_name_of(p) for p in (i, j))]
             for kind, i, j in (given.link for given in self.given)
         ]
         write_sheet(self.path, _TITLES, rows)
@@ -227,7 +227,7 @@ class Interview:
         if not len(moved):
             self._say(f"{self._in_words(link)}: the clustering stays as it is; the answer costs nothing\n")
             return
-        names = [f"{name_of_point(before, p)} ({old.labels[p]} → {labels[p]})" for p in moved[:_MOST_MOVED].tolist()]
+        names = [f"{before.short_name_of(p)} ({old.labels[p]} → {labels[p]})" for p in moved[:_MOST_MOVED].tolist()]
         more = f" and {len(moved) - _MOST_MOVED} more" if len(moved) > _MOST_MOVED else ""
         share = (new.cost - old.cost) / abs(old.cost) if old.cost else 0.0
         self._say(
@@ -250,7 +250,7 @@ class Interview:
 
     def _in_words(self, link: Link) -> str:
         kind, i, j = link
-        return f"{name_of_point(self.result, i)} {'=' if kind == 'must-link' else '≠'} {name_of_point(self.result, j)}"
+        return f"{self.result.short_name_of(i)} {'=' if kind == 'must-link' else '≠'} {self.result.short_name_of(j)}"
 
     def _say(self, text: str) -> None:
         sys.stdout.write(harmless(text))

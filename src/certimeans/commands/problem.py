@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certimeans.errors import InputError
-from certimeans.problem.io.text import shown
 
 if TYPE_CHECKING:
     from certimeans.problem.constraints import Constraints
@@ -183,6 +182,7 @@ def _about_points(constraints: Constraints, source: SourceTable) -> Constraints:
     import numpy as np  # noqa: PLC0415
 
     from certimeans.problem.constraints import PartialLabels  # noqa: PLC0415
+    from certimeans.problem.io.text import shown  # noqa: PLC0415
 
     constraints.check_range(source.n_rows)
     point = np.full(source.n_rows, -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from certimeans.ambiguity import AmbiguousPair
-from certimeans.prices import interval_in_words, name_of_point
+from certimeans.prices import interval_in_words
 from certimeans.result import SolveResult
 
 _MOST_FEATURES = 15
@@ -16,7 +16,7 @@ _UNUSUAL = 2.0  # standard deviations
 def describe_pair(result: SolveResult, pair: AmbiguousPair) -> str:
     """Show names, features with how unusual each value is, clusters, and what either answer costs."""
     i, j = pair.points
-    rows = [("", name_of_point(result, i), name_of_point(result, j)), *_features(result, i, j)]
+    rows = [("", result.short_name_of(i), result.short_name_of(j)), *_features(result, i, j)]
     labels = result.clustering.labels if result.clustering is not None else np.zeros(0)
     rows.append(("cluster now", str(labels[i]), str(labels[j])))
     widths = [min(_WIDEST, max(len(row[column]) for row in rows)) for column in range(3)]

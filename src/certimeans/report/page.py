@@ -31,7 +31,8 @@ svg text { font-family: system-ui, "Segoe UI", Roboto, Arial, sans-serif !import
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 12px; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
 tr:last-child > * { border-bottom: 0; } thead th { color: var(--soft); font-weight: 600; }
-thead th { max-width: 16em; overflow: hidden; text-overflow: ellipsis; }
+td.words { text-align: left; white-space: normal; min-width: 16em; }
+td small { color: var(--soft); } tr.all > * { color: var(--soft); }
 th:first-child { text-align: left; position: sticky; left: 0; background: var(--card); }
 th i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .5em; }
 .facts th, .facts td { text-align: left; vertical-align: top; white-space: normal; }
@@ -60,6 +61,7 @@ _FRAME = """<!DOCTYPE html>
 <dl class="tiles">$tiles</dl>
 $notes
 $pictures
+$broken
 $table
 <!-- prices begin --><!-- prices end -->
 $tree
@@ -68,7 +70,7 @@ $tree
 through it again with separate code and the data alone: labels, constraints, cost and every bound of the search.</p>
 </section>
 <section><h2>How to make it again</h2>
-<div class="card">$reproduce</div></section>
+<div class="card scroll">$reproduce</div></section>
 <footer>Written by certimeans $version. $cost Clusters and points are numbered from 0.</footer>
 </main>
 </body>
