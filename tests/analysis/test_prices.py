@@ -92,7 +92,7 @@ def test_cannot_links_between_the_same_groups_are_one_group() -> None:
 
 def test_distances_and_classes_have_a_price_as_a_whole() -> None:
     """They are stated at once, and so they are given up at once."""
-    found = solve(LINE, 2, split=9.0, partial_labels=["a", "a", None, None, None, "b"])
+    found = solve(LINE, 2, split=1.5, partial_labels=["a", "a", None, None, None, "b"])
     kinds = [price.kind for price in found.constraint_prices().groups]
     assert kinds == ["all", "split", "partial_labels"]
     assert not len(found.constraint_prices())

@@ -89,7 +89,7 @@ class Conflict:
         if self.remedies is None:
             return []
         if not self.remedies:
-            return ["no single pair, given up, leaves a clustering: there is more than one contradiction"]
+            return ["no single pair, given up, leaves a clustering"]
         pairs = [f"{kind} {name(i)} {name(j)}" for kind, i, j in self.remedies[:_MAX_PAIRS_SHOWN]]
         more = len(self.remedies) - len(pairs)
         pairs += [f"{more} more"] if more else []
@@ -148,10 +148,11 @@ def find_remedies(instance: Instance, links: Sequence[Link], deadline: Deadline)
     if len(links) > _MOST_REMEDIES_TRIED or len(instance.must_link) + len(instance.cannot_link) > _MOST_LINKS_TO_SHRINK:
         return None
     found = []
-    for link in links:
+    candidates = [link for link in links if not has_others or stated.reason(*link) == link[0]]
+    if not candidates:
+        return None
+    for link in candidates:
         kind, i, j = link
-        if has_others and stated.reason(kind, i, j) != kind:
-            continue
         pair = (min(i, j), max(i, j))
         must_link, cannot_link = (
             pairs[(pairs != pair).any(axis=1)] if own == kind else pairs
