@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from certimeans.arguments import LinkBy, as_n_jobs, as_positions, as_seed, as_source, with_notes
+from certimeans.blas import one_blas_thread
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError, InternalError
 from certimeans.presolve.reduce import Presolved, presolve
@@ -212,7 +212,7 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
     prepare(instance)  # compilation does not count towards the time limit
     deadline = Deadline(_seconds_to_search(limits.seconds, instance))
     history = History(callback)
-    with _interruptible(deadline), threadpool_limits(limits=1, user_api="blas"):
+    with _interruptible(deadline), one_blas_thread():
         store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
         saved = None if store is None else _load(store)
         history.begin()

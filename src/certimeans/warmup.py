@@ -20,7 +20,7 @@ _PREPARATION = Preparation()
 
 
 def prepare(instance: Instance | None = None, tell: Callable[[str], object] | None = None) -> bool:
-    """Compile what a solve needs, unless that was done before on this machine; it takes up to a minute once.
+    """Compile what a solve needs, unless that was done before on this machine; it takes up to a minute.
 
     Parameters
     ----------

@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
+from certimeans.blas import one_blas_thread
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError
 from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
@@ -267,9 +268,7 @@ def _unanswered(instance: Instance, *, stopped: bool = False) -> Answer:
 
 def _enclose_within(task: _Task, seconds: float) -> Answer:
     """Answer in a process of the pool; what is left of the time is told in seconds."""
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415
-
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         return enclose(*task, deadline=Deadline(seconds if math.isfinite(seconds) else None))
 
 

@@ -168,6 +168,10 @@ def _write(result: SolveResult, options: argparse.Namespace) -> bool:
         sys.stderr.write(f"certimeans: {harmless(str(error))}\n")
         _rescue(result, options)
         return False
+    except KeyboardInterrupt:  # a second one ends all
+        write_directory(result, options.out, report=False)
+        sys.stderr.write(f"interrupted: all but the report is in {options.out}\n")
+        raise
     if not options.quiet:
         sys.stderr.write(f"results are in {options.out}; 'certimeans verify {options.out}' re-proves them\n")
     return True

@@ -93,13 +93,14 @@ def write_directory(
         cells = ["" if label is None else label for label in row_labels]
         names = None if result.source is None else result.source.names
         write_labels(folder / "labels.csv", cells, row_names=names)
-        write_table(result, folder / "table.csv")
-        write_profile(result, folder / "profile.csv")
-    write_problem(result, folder)
     write_atomically(folder / "events.jsonl", "".join(_event(entry) for entry in result.history).encode())
     labels = None if result.clustering is None else result.clustering.labels
     proof = result.search_tree.proof()
     write_certificate(folder, result.instance, proof, labels, result.objective, result.lower_bound)
+    write_problem(result, folder)
+    if labels is not None:
+        write_table(result, folder / "table.csv")
+        write_profile(result, folder / "profile.csv")
     if report:
         write_atomically(folder / "report.html", render_report(result, command).encode())
 
