@@ -55,7 +55,7 @@ def start_for_next(result: SolveResult) -> IntArray | None:
     Returns labels of all points that the user gave; ``None`` if there are none, or no points to measure with.
     """
     clustering, instance = result.clustering, result.instance
-    if clustering is None or instance.geometry != "points" or result.reduction is None:
+    if clustering is None or instance.geometry != "points":
         return None
     groups = connected(instance.n_points, instance.must_link)
     points = instance.positions(instance.points)
@@ -74,6 +74,8 @@ def start_for_next(result: SolveResult) -> IntArray | None:
             if not upper.any():
                 upper = np.arange(len(middles)) > 0
             labels[members[upper[number]]] = clustering.n_clusters
+            if result.reduction is None:
+                return labels
             everyone: IntArray = np.zeros(len(result.reduction.table), dtype=np.int64)
             everyone[result.reduction.kept] = labels
             return everyone

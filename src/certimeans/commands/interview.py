@@ -14,7 +14,7 @@ from certimeans.analysis.questions import Answer, Interval, Link
 from certimeans.commands import ExitCode
 from certimeans.commands.side_by_side import describe_pair
 from certimeans.errors import InfeasibleError, InputError
-from certimeans.prices import interval_in_words
+from certimeans.prices import interval_in_words, price_interval
 from certimeans.printing import harmless, percent_up, rounded_down, rounded_up
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.constraints import Constraints, LinkKind
@@ -229,12 +229,13 @@ class Interview:
             return
         names = [f"{before.short_name_of(p)} ({old.labels[p]} → {labels[p]})" for p in moved[:_MOST_MOVED].tolist()]
         more = f" and {len(moved) - _MOST_MOVED} more" if len(moved) > _MOST_MOVED else ""
-        share = (new.cost - old.cost) / abs(old.cost) if old.cost else 0.0
+        was, now = (Interval(r.lower_bound, r.objective) for r in (before, self.result))
+        price = price_interval(now, was)
+        share = "" if was.low <= 0 else f" ({percent_up(price.high / was.low)} at most)"
         self._say(
             f"{self._in_words(link)}: {len(moved)} point{'s' if len(moved) > 1 else ''} changed cluster: "
-            f"{', '.join(names)}{more}\nthe answer costs {rounded_up(max(0.0, new.cost - old.cost), 5)} "
-            f"({percent_up(max(0.0, share))}); the cost is now {rounded_up(new.cost)}, proven to be at least "
-            f"{rounded_down(self.result.lower_bound)}\n"
+            f"{', '.join(names)}{more}\nthe answer costs {interval_in_words(price)}{share}; the cost is now "
+            f"{rounded_up(new.cost)}, proven to be at least {rounded_down(self.result.lower_bound)}\n"
         )
 
     def _say_the_end(self) -> None:

@@ -37,7 +37,7 @@ def render_report(result: SolveResult, command: str | None = None) -> str:
         guarantee=_text(guarantee(result)),
         problem=escape(_problem(result)),
         tiles=_tiles(result),
-        notes="".join(f"<p>{_text(note)}</p>" for note in _notes(result, comparison)),
+        notes="".join(f"<p>{_text(note)}</p>" for note in _notes(result, comparison)) + _about_data(result),
         pictures=_pictures(result, comparison),
         broken=broken_constraints(result, comparison),
         table=cluster_table(result),
@@ -81,7 +81,6 @@ def _tiles(result: SolveResult) -> str:
 
 def _notes(result: SolveResult, comparison: PlainComparison | None) -> list[str]:
     notes = [result.message] if result.message else []
-    notes += [_as_sentence(note) for note in result.notes]
     if comparison is None:
         return notes
     moved = int(np.count_nonzero(comparison.changed))
@@ -103,8 +102,11 @@ def _notes(result: SolveResult, comparison: PlainComparison | None) -> list[str]
     return notes
 
 
-def _as_sentence(note: str) -> str:
-    return f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}"
+def _about_data(result: SolveResult) -> str:
+    """Say how the data were understood."""
+    if not result.notes:
+        return ""
+    return f"<p class=note>About the data: {_text('; '.join(result.notes))}.</p>"
 
 
 def _pictures(result: SolveResult, comparison: PlainComparison | None) -> str:

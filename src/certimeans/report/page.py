@@ -31,6 +31,7 @@ svg text { font-family: system-ui, "Segoe UI", Roboto, Arial, sans-serif !import
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 12px; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
 tr:last-child > * { border-bottom: 0; } thead th { color: var(--soft); font-weight: 600; }
+.prices th:first-child { white-space: normal; min-width: 12em; } th.words { text-align: left; }
 td.words { text-align: left; white-space: normal; min-width: 16em; }
 td small { color: var(--soft); } tr.all > * { color: var(--soft); }
 th:first-child { text-align: left; position: sticky; left: 0; background: var(--card); }

@@ -37,5 +37,5 @@ def plot_prices(prices: ConstraintPrices, ax: Axes | None = None) -> Axes:
     if len(shown) < len(prices):
         title += f": {len(shown)} of {len(prices)}"
     ax.set_title(title)
-    ax.legend(loc="lower right", frameon=False)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.35, -0.55 / (0.3 + 0.25 * len(shown))), ncols=2, frameon=False)
     return ax

@@ -37,7 +37,7 @@ def price_section(prices: ConstraintPrices) -> str:
     rows = "".join(_row(price) for price in [*prices.groups, *prices[:_MOST_ROWS]])
     more = f"<p class=note>Shown: the {_MOST_ROWS} highest of {len(prices)}.</p>" if len(prices) > _MOST_ROWS else ""
     table = (
-        "<div class='card scroll'><table><thead><tr><th scope=col>constraint</th><th scope=col>price</th>"
+        "<div class='card scroll'><table class=prices><thead><tr><th scope=col>constraint</th><th scope=col>price</th>"
         f"<th scope=col>of the cost</th><th scope=col>effect</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
     return (
@@ -51,6 +51,6 @@ def _row(price: ConstraintPrice) -> str:
     cells = [price.price(), price.percent(), f"{price.effect}"]
     tip = escape(_EXPLANATIONS[price.effect], quote=True)
     return (
-        f"<tr title='{tip}'><th scope=row>{escape(price.title(90))}</th>"
+        f"<tr title='{tip}'><th scope=row>{escape(price.title(70))}</th>"
         f"{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
     )

@@ -29,7 +29,7 @@ def cluster_table(result: SolveResult) -> str:
     weighted = bool((result.instance.weights != 1).any())
     weights = np.bincount(result.clustering.labels, result.instance.weights)
     titles = ["cluster", "points", *(["weight"] if weighted else []), *(["distinguished by"] if features else [])]
-    head = "".join(f"<th scope=col>{title}</th>" for title in titles)
+    head = "".join(f"<th scope=col{' class=words' if ' ' in title else ''}>{title}</th>" for title in titles)
     head += "".join(_title(profile.names[feature]) for feature in features)
     rows = []
     for cluster in range(min(len(profile.sizes), _MOST_ROWS)):
