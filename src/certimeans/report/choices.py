@@ -77,7 +77,7 @@ def _page(results: RangeResult, command: str | None) -> str:
         counts=f"{choices[0].k} to {choices[-1].k}" if choices else "",
         picture=svg,
         rows="".join(_row(choice) for choice in choices),
-        notes="".join(f"<p>{escape(note)}</p>" for note in notes),
+        notes=f"<p class=note>About the data: {escape('; '.join(notes))}.</p>" if notes else "",
         reproduce=made if command else "",
         version=escape(__version__),
     )

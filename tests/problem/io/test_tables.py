@@ -111,6 +111,12 @@ def test_a_decimal_comma_is_read_on_request(file: FileWriter, content: str) -> N
     assert read_points(file(content), decimal=",").values.tolist() == [[1.5, 2], [-3.25, 40]]
 
 
+def test_numbers_with_a_decimal_comma_are_not_left_out_unnoticed(file: FileWriter) -> None:
+    """Asked for all columns of numbers, those are some."""
+    with pytest.raises(InputError, match=r"the numbers in 'b' have a decimal comma; say so with --decimal ,"):
+        read_points(file("a;b;c\n1;2,5;x\n3;4,5;y\n"), columns="numeric")
+
+
 def test_a_decimal_point_is_refused_if_the_comma_was_announced(file: FileWriter) -> None:
     """1.234 might be a thousand and more: not guessed."""
     with pytest.raises(InputError, match=r"'1.234' has a decimal point, but --decimal , says"):

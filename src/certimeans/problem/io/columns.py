@@ -97,6 +97,14 @@ def numeric_columns(table: Sequence[Column], but: Collection[int], *, decimal_co
     return found
 
 
+def refuse_commas(path: PathLike, table: Sequence[Column], but: Collection[int], titles: Titles) -> None:
+    """Raise an :class:`InputError` if columns hold numbers with a decimal comma: they must not be lost unnoticed."""
+    with_comma = [number for number in numeric_columns(table, but, decimal_comma=True) if number not in but]
+    if with_comma:
+        names = listed([_name(number, titles) for number in with_comma])
+        raise InputError(f"{path}: the numbers in {names} have a decimal comma; say so with --decimal ,")
+
+
 def refuse_text(path: PathLike, features: Mapping[int, Column], titles: Titles, *, decimal_comma: bool) -> None:
     """Raise an :class:`InputError` that lists all columns of text at once, with the option that leaves them out."""
     bad = {

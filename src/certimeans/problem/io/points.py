@@ -21,6 +21,7 @@ from certimeans.problem.io.columns import (
     find_column,
     listed,
     numeric_columns,
+    refuse_commas,
     refuse_text,
     treat_missing,
 )
@@ -146,6 +147,8 @@ def read_points(
     features = chosen or [number for number in range(len(table)) if number not in naming]
     if columns is not None and wanted is None:
         features = numeric_columns(table, naming, decimal_comma=decimal_comma)
+        if not decimal_comma:
+            refuse_commas(path, table, [*features, *naming], titles)
         left_out = [describe_column(c, titles) for c in range(len(table)) if c not in {*features, *naming}]
         notes += [f"left out, because not all of it is numbers: {listed(left_out)}"] if left_out else []
     if not features:
