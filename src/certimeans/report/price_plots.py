@@ -31,11 +31,9 @@ def plot_prices(prices: ConstraintPrices, ax: Axes | None = None) -> Axes:
     for tick, price in zip(ax.get_yticklabels(), shown, strict=True):
         tick.set_color(BOUND if price.kind == "must-link" else tick.get_color())
     ax.invert_yaxis()
-    ax.set_xlim(0, 1.08 * max(price.percent_high for price in shown))
+    ax.set_xlim(0, 1.4 * max(price.percent_high for price in shown))  # room for the legend
     ax.set_xlabel("price, in % of the optimal cost")
-    title = "what constraints cost"
-    if len(shown) < len(prices):
-        title += f": {len(shown)} of {len(prices)}"
-    ax.set_title(title)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.35, -0.55 / (0.3 + 0.25 * len(shown))), ncols=2, frameon=False)
+    highest = f"the {len(shown)} highest of {len(costly)}, of " if len(shown) < len(costly) else f"{len(shown)} of "
+    ax.set_title(f"what constraints cost ({highest}{len(prices)} have a price)")
+    ax.legend(loc="lower right", framealpha=0.9, edgecolor="none")
     return ax
