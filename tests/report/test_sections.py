@@ -71,7 +71,7 @@ def test_prices_are_drawn_as_sorted_bars() -> None:
     """With what is proven at least and at most; without prices it says so."""
     prices = solve(PEOPLE, 2, must_link=[("Zoë", "Jürgen"), ("Mia", "<Ida>")]).constraint_prices()
     ax = plot_prices(prices)
-    assert "Zoë = Jürgen" in texts(ax)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["Zoë = Jürgen"]
     assert "1 of 2 have a price" in ax.get_title()
     assert "no constraint has a price" in texts(plot_prices(solve(PEOPLE, 2).constraint_prices()))
 
