@@ -22,6 +22,7 @@ from certimeans.arguments import LinkBy, as_n_jobs, as_positions, as_seed, as_so
 from certimeans.blas import one_blas_thread
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError, InternalError
+from certimeans.heuristics.quick import quick_clustering
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightless
 from certimeans.problem.clustering import Clustering, as_labels
@@ -237,7 +238,16 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
             outcome = coordinator.run()
         finally:
             workers.close()
+        if incumbent.clustering is None:
+            _offer_any(incumbent, presolved, seed)
     return _checked(presolved, incumbent, outcome, history, limits.gap, seed, deadline.elapsed())
+
+
+def _offer_any(incumbent: Incumbent, presolved: Presolved, seed: int) -> None:
+    """Offer a clustering that takes no search, where the time did not suffice for one."""
+    labels = quick_clustering(presolved.super_points, presolved.colouring, seed)
+    if labels is not None:
+        incumbent.offer(presolved.super_points.expand_labels(labels))
 
 
 def _seconds_to_search(seconds: float | None, instance: Instance) -> float | None:

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from certimeans._typing import IntArray
-from certimeans.certificate.archive import read_json
-from certimeans.certificate.check import verify
-from certimeans.certificate.read import Certificate
 from certimeans.errors import InputError
 from certimeans.presolve.weightless import WithoutWeightless
 from certimeans.problem.clustering import Clustering
@@ -26,6 +23,9 @@ from certimeans.problem.table import SourceTable
 from certimeans.result import SolveResult
 from certimeans.search.statistics import RunStatistics
 from certimeans.status import SolveStatus
+
+if TYPE_CHECKING:
+    from certimeans.certificate.read import Certificate
 
 PROBLEM_NAME = "problem.json"
 _FORMAT = "certimeans problem"
@@ -78,6 +78,9 @@ def load_result(folder: str | Path) -> SolveResult:
     CertificateError
         If the certificate does not prove what it claims.
     """
+    from certimeans.certificate.check import verify  # noqa: PLC0415  # the checker, which a solve does not need
+    from certimeans.certificate.read import Certificate  # noqa: PLC0415
+
     folder = Path(folder)
     verification = verify(folder)
     with Certificate(folder) as certificate:
@@ -111,6 +114,8 @@ def load_result(folder: str | Path) -> SolveResult:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    from certimeans.certificate.archive import read_json  # noqa: PLC0415
+
     return read_json(path) if path.exists() else {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
@@ -91,7 +92,8 @@ class Certificate:
         require(self.k <= self.n, f"certificate.json: k is {self.k}, but there are only {self.n} points")
         has_clustering = content.get("objective", ...) is not None
         self.objective = number(content, "objective", "certificate.json") if has_clustering else None
-        self.lower_bound = number(content, "lower_bound", "certificate.json")
+        claims_nothing = self.is_gram and content.get("lower_bound", ...) is None
+        self.lower_bound = -math.inf if claims_nothing else number(content, "lower_bound", "certificate.json")
         self.proof = _entries(content.get("proof"))
         self._archive = Archive(folder / "certificate.npz")
         try:

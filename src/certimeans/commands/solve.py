@@ -54,7 +54,6 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print, write."""
-    from certimeans.report.choices import prepare_choices  # noqa: PLC0415
     from certimeans.report.directory import prepare_directory  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.warmup import prepare  # noqa: PLC0415
@@ -65,6 +64,8 @@ def run(options: argparse.Namespace) -> ExitCode:
     if is_range and options.resume is not None:
         raise InputError("--resume goes on with one search; with a range of -k there are several")
     if options.out is not None and is_range:
+        from certimeans.report.choices import prepare_choices  # noqa: PLC0415
+
         prepare_choices(options.out, problem.cluster_counts, overwrite=options.overwrite)
     elif options.out is not None:
         prepare_directory(options.out, overwrite=options.overwrite)
@@ -97,7 +98,7 @@ def _solve(
     notes: bool = True,
 ) -> SolveResult:
     """Solve with a display of progress."""
-    from certimeans.report.live import choose_display  # noqa: PLC0415
+    from certimeans.report.progress import choose_display  # noqa: PLC0415
     from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
 

@@ -95,10 +95,12 @@ class Effort(NamedTuple):
     work_per_call: int
 
 
-@inlined
 def is_better(cost: float, best_cost: float, same_cost: float) -> bool:
     """Whether a cost is lower than the best one by more than rounding; both may be negative, the best one infinite."""
     return best_cost == np.inf or cost < best_cost - same_cost * abs(best_cost)
+
+
+_is_better = inlined(is_better)
 
 
 @inlined
@@ -192,7 +194,7 @@ def descend_linked(  # noqa: PLR0913  # compiled code takes its state apart
             is_endless = sweep.improvements >= most_improvements(size)  # rounding feigns gains
             if sweep.idle >= size and (sweep.improvements == 0 or is_endless):
                 cost = scatter(space, clusters)
-                if not is_thorough and best_cost < np.inf and is_better(cost, best_cost, effort.same_cost):
+                if not is_thorough and best_cost < np.inf and _is_better(cost, best_cost, effort.same_cost):
                     is_thorough = True
                 else:
                     store(space, clusters, members, slots[child], cost)

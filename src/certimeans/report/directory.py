@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from certimeans.analysis.saved import write_problem
 from certimeans.errors import InputError
-from certimeans.prices import ConstraintPrices
 from certimeans.problem.io.atomic import write_atomically
 from certimeans.problem.io.files import write_labels
 from certimeans.proof.certificate import write_certificate
-from certimeans.report.html import render_report
-from certimeans.report.price_section import with_prices
 from certimeans.report.tables import write_profile, write_sheet, write_table
 from certimeans.result import SolveResult
 from certimeans.search.limits import Progress
 from certimeans.status import finite_or_none
+
+if TYPE_CHECKING:
+    from certimeans.prices import ConstraintPrices
 
 _RESULT_FILES = (
     "result.json",
@@ -102,6 +103,8 @@ def write_directory(
         write_table(result, folder / "table.csv")
         write_profile(result, folder / "profile.csv")
     if report:
+        from certimeans.report.html import render_report  # noqa: PLC0415  # brings what draws along
+
         write_atomically(folder / "report.html", render_report(result, command).encode())
 
 
@@ -113,6 +116,8 @@ def add_prices(prices: ConstraintPrices, folder: str | Path) -> None:
     InputError
         If a file cannot be written.
     """
+    from certimeans.report.price_section import with_prices  # noqa: PLC0415  # brings what draws along
+
     folder = Path(folder)
     write_sheet(folder / "prices.csv", prices.titles(), prices.rows())
     write_atomically(folder / "prices.json", (json.dumps(prices.to_dict(), allow_nan=False) + "\n").encode())
