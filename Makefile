@@ -50,7 +50,7 @@ wheel: $(VENV)/.installed-dev ## build sdist and wheel into dist/, and try the w
 test-lowest: ## the test suite with the lowest declared version of every dependency
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(PYTHON) tools/lowest.py > $(VENV)-lowest/constraints.txt
-	$(VENV)-lowest/bin/python -m pip --quiet install --constraint $(VENV)-lowest/constraints.txt --editable '.[plot,dask,verify,dev]'
+	$(VENV)-lowest/bin/python -m pip --quiet install --constraint $(VENV)-lowest/constraints.txt --editable '.[plot,tables,dask,verify,dev]'
 	$(VENV)-lowest/bin/python -m pytest
 
 format: $(VENV)/.installed-dev ## apply the style

@@ -239,7 +239,6 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         nearest: IntArray = distances.argmin(axis=1)
         return nearest
 
-    @available_if(_has_points)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def transform(self, X: Any) -> FloatArray:  # noqa: N803
         """Compute the distance of each point to each centre.
 
@@ -384,6 +383,10 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _scaled_distances(self, X: Any) -> tuple[FloatArray, int]:  # noqa: N803
         check_is_fitted(self)
         return scaled_distances(self._validated(X, reset=False), self.cluster_centers_)
+
+
+# Not as a decorator: scikit-learn wraps transform, for set_output, when the class is made, and would hide the condition.
+CertifiedKMeans.transform = available_if(_has_points)(CertifiedKMeans.transform)  # type: ignore[method-assign]
 
 
 def _warn_of_ignored_classes(y: Any, partial_labels: object) -> None:
