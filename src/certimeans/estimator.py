@@ -385,7 +385,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return scaled_distances(self._validated(X, reset=False), self.cluster_centers_)
 
 
-# Not as a decorator: scikit-learn wraps transform, for set_output, when the class is made, and would hide the condition.
+# Not as a decorator: scikit-learn wraps transform for set_output when the class is made, and would hide the condition.
 CertifiedKMeans.transform = available_if(_has_points)(CertifiedKMeans.transform)  # type: ignore[method-assign]
 
 
