@@ -31,9 +31,9 @@ def plot_prices(prices: ConstraintPrices, ax: Axes | None = None) -> Axes:
     for tick, price in zip(ax.get_yticklabels(), shown, strict=True):
         tick.set_color(BOUND if price.kind == "must-link" else tick.get_color())
     ax.invert_yaxis()
-    ax.set_xlim(0, 1.4 * max(price.percent_high for price in shown))  # room for the legend
+    ax.set_xlim(0, 1.6 * max(price.percent_high for price in shown))  # room for the legend
     ax.set_xlabel("price, in % of the optimal cost")
     highest = f"the {len(shown)} highest of {len(costly)}, of " if len(shown) < len(costly) else f"{len(shown)} of "
     ax.set_title(f"what constraints cost ({highest}{len(prices)} have a price)")
-    ax.legend(loc="lower right", framealpha=0.9, edgecolor="none")
+    ax.legend(loc="lower right", frameon=False, fontsize=8.5)
     return ax
