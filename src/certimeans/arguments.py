@@ -13,6 +13,7 @@ from certimeans.errors import ArgumentError, InputError
 from certimeans.problem.instance import Instance
 from certimeans.problem.io.names import PointNames
 from certimeans.problem.io.points import PointsFile
+from certimeans.problem.sources import is_in_chunks
 from certimeans.problem.spread import dominant_feature
 from certimeans.problem.table import SourceTable
 
@@ -46,11 +47,22 @@ def as_seed(random_state: object) -> int:
     return int(random_state)
 
 
+def as_part_size(part_size: object) -> int | Literal["auto"] | None:
+    """Return a number of super-points per part, ``"auto"`` or ``None``."""
+    if part_size is None:
+        return None
+    if isinstance(part_size, str) and part_size == "auto":
+        return "auto"
+    if not isinstance(part_size, Integral) or isinstance(part_size, bool) or part_size < 1:
+        raise ArgumentError("part_size", f"must be a positive integer, 'auto' or None; got {part_size!r}")
+    return int(part_size)
+
+
 def as_source(points: Any) -> tuple[Any, SourceTable | None, tuple[str, ...] | None]:
     """Return a table of points as the solver takes it, where it came from (a DataFrame or a file), and its titles."""
     if isinstance(points, PointsFile):
         return points.values, points.table, points.feature_names
-    if hasattr(points, "columns") and hasattr(points, "index"):
+    if hasattr(points, "columns") and hasattr(points, "index") and not is_in_chunks(points):
         return points, SourceTable.of_frame(points), tuple(str(column) for column in points.columns)
     return points, None, None
 

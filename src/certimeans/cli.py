@@ -20,6 +20,7 @@ _OPTIONS = {
     "max_nodes": "--max-nodes",
     "n_jobs": "--jobs",
     "random_state": "--seed",
+    "part_size": "--part-size",
 }
 """What Python's arguments are called here."""
 

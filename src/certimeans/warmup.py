@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from certimeans.problem.instance import Instance
 
 _SMALL_TABLE = 1_000  # entries: costs of smaller tables are exact without compiled code
+_MANY_POINTS = 10_000  # from here on a search may begin with samples
 
 
 def prepare(instance: Instance | None = None, tell: Callable[[str], object] | None = None) -> bool:
@@ -41,6 +42,11 @@ def prepare(instance: Instance | None = None, tell: Callable[[str], object] | No
         Whether anything was compiled.
     """
     return _PREPARATION.run(ALL_PARTS if instance is None else _parts_for(instance), tell)
+
+
+def prepare_for_parts() -> None:
+    """Compile what bounding the parts of any problem needs."""
+    _PREPARATION.run({name: ALL_PARTS[name] for name in ("bound", "linked search", "search", "parts")}, None)
 
 
 def is_preparing() -> bool:
@@ -72,6 +78,8 @@ def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
     names = ["bound", "linked search", "search", "colouring", "linked rounding"] if has_links else ["bound", "search"]
     names += ["gram costs"] if instance.geometry == "gram" else []
     names += ["costs"] if instance.geometry == "points" and instance.table.size > _SMALL_TABLE else []
+    names += ["parts"] if instance.n_points > _SMALL_TABLE else []
+    names += ["many points"] if instance.n_points > _MANY_POINTS else []
     return {name: ALL_PARTS[name] for name in names}
 
 
@@ -82,6 +90,17 @@ def _points(cannot_link: Sequence[tuple[int, int]] = ()) -> SuperPoints:
 
     points = np.random.default_rng(0).normal(size=(40, 3))
     return presolve(Instance.create(points, 4, cannot_link=cannot_link)).super_points
+
+
+def _bound_parts() -> None:
+    """Split points, with cannot-links that bind."""
+    from certimeans.bounds.parts.splitting import split_into_parts  # noqa: PLC0415
+    from certimeans.presolve.reduce import presolve  # noqa: PLC0415
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
+
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    presolved = presolve(Instance.create(points, 2, cannot_link=[(i, i + 1) for i in range(0, 60, 2)]))
+    split_into_parts(presolved, np.arange(60) % 2, 3)
 
 
 def _bound() -> None:
@@ -146,6 +165,20 @@ def _search_linked() -> None:
     search_clustering(points, colouring=colouring, start=np.zeros(size, dtype=np.int64), settings=never_mended)
 
 
+def _search_many_points() -> None:
+    """Search by samples, with and without links."""
+    from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
+    from certimeans.presolve.contract import SuperPoints  # noqa: PLC0415
+    from certimeans.presolve.graph import Graph  # noqa: PLC0415
+
+    size = 60
+    vectors = np.random.default_rng(0).normal(size=(size, 2))
+    settings = SearchSettings(n_searches=5, largest_without_sample=20, sample_size=20, sample_searches=5)
+    for edges in (np.empty((0, 2), dtype=np.int64), np.array([[0, 1], [1, 2]])):
+        points = SuperPoints(np.ones(size), vectors, Graph(size, edges), 3, np.arange(size))
+        search_clustering(points, settings=settings)
+
+
 def _prove_costs() -> None:
     """Enclose costs of tables that are too large for exact integers."""
     from certimeans.problem.instance import Instance  # noqa: PLC0415
@@ -179,5 +212,7 @@ ALL_PARTS: dict[str, Callable[[], object]] = {
     "linked rounding": _round_linked,
     "costs": _prove_costs,
     "gram costs": _prove_gram_costs,
+    "parts": _bound_parts,
+    "many points": _search_many_points,
     "baselines": _run_baselines,
 }

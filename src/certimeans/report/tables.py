@@ -13,12 +13,16 @@ from certimeans.analysis.profile import profile_of
 from certimeans.problem.io.atomic import write_atomically
 from certimeans.result import SolveResult
 
+_MOST_ROWS = 5_000_000
+
 
 def write_table(result: SolveResult, path: Path) -> None:
     """Write the rows and columns that the points came from, with a column that says the cluster of each row.
 
     Cells of a file are written as they were, with its separator. Rows that were left out have no cluster.
     """
+    if result.instance.n_points > _MOST_ROWS:
+        return  # no spreadsheet opens it, and the labels are beside it
     labels = result.row_labels()
     if labels is None:
         return

@@ -32,6 +32,8 @@ from certimeans.problem.table import SourceTable
 from certimeans.problem.validation import as_points
 
 Decimal = Literal[".", ","]
+_SMALLEST_MAPPED = 2**26
+"""A file of doubles from this size on is not loaded, only mapped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +249,8 @@ def _read_npy(path: PathLike, columns: Any, missing: MissingRule) -> PointsFile:
         rows = [["" if np.isnan(value) else repr(value) for value in row] for row in array.astype(float).tolist()]
         source = SourceTable(len(array), kept, rows=rows, missing=_plain(report))
         return PointsFile(values, notes=tuple(report.sentences()), missing=report, table=source)
+    if array.nbytes < _SMALLEST_MAPPED:
+        array = np.array(array)  # in memory, where nobody can change it
     try:
         return PointsFile(as_points(array))
     except InputError as error:
