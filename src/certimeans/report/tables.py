@@ -68,8 +68,11 @@ def _original(result: SolveResult) -> tuple[list[str], Iterable[Sequence[Any]]]:
     points = instance.table if result.reduction is None else result.reduction.table
     if instance.geometry != "points":
         return ["point"], ((number,) for number in range(len(points)))
-    names = instance.feature_names or tuple(f"feature {f}" for f in range(instance.n_features))
-    return list(names), (row.tolist() for row in points)
+    features = list(instance.feature_names or (f"feature {f}" for f in range(instance.n_features)))
+    names = None if source is None else source.row_names
+    if names is None:
+        return features, (row.tolist() for row in points)
+    return ["name", *features], ([name, *row.tolist()] for name, row in zip(names, points, strict=True))
 
 
 def _as_cell(value: Any, decimal: str) -> str:

@@ -26,6 +26,7 @@ from certimeans.problem.io.columns import (
     treat_missing,
 )
 from certimeans.problem.io.layout import Row, find_name_columns, has_header, has_size_line
+from certimeans.problem.io.plain import LARGE_TEXT, read_plain_table
 from certimeans.problem.io.text import PathLike, is_number, shown
 from certimeans.problem.io.workbooks import is_workbook, read_workbook
 from certimeans.problem.table import SourceTable
@@ -133,6 +134,9 @@ def read_points(
         return _read_npy(path, columns, missing)
     notes: list[str] = []
     decimal_comma = decimal == ","
+    is_usual = names is None and sheet is None and not decimal_comma
+    if is_usual and len(data) >= LARGE_TEXT and (large := _read_large(path, data, columns)) is not None:
+        return large
     read = _read_workbook if is_workbook(data) else _read_text
     found = read(path, data, notes, sheet, decimal_comma)
     if not found.rows:
@@ -231,6 +235,33 @@ def _with_header(found: _Sheet, notes: list[str]) -> _Sheet:
     if any(map(is_number, titles)):
         notes.append(f"the first line, {shown(' '.join(titles))}, is read as titles of columns")
     return found._replace(rows=found.rows[1:], titles=titles)
+
+
+def _read_large(
+    path: PathLike, data: bytes, columns: Sequence[str | int] | Literal["numeric"] | None
+) -> PointsFile | None:
+    """Read a large file of plain numbers; ``None`` if it is not that plain."""
+
+    def choose(titles: tuple[str, ...] | None, width: int) -> list[int]:
+        everything = columns is None or _is_numeric(columns, titles)
+        return [] if everything or columns is None else choose_columns(path, columns, titles, width)
+
+    table = read_plain_table(path, data, choose)
+    if table is None:
+        return None
+    titles, size = table.titles, table.size_line
+    notes = [f"the first line, {shown(' '.join(size))}, is read as the size of the table"] if size else []
+    if titles and any(map(is_number, titles)):
+        notes.append(f"the first line, {shown(' '.join(titles))}, is read as titles of columns")
+    notes += [f"{describe_column(number, titles)} is used as names, not as a feature" for number in table.naming]
+    return PointsFile(
+        table.values,
+        tuple(titles[number] for number in table.features) if titles else None,
+        table.names,
+        int(size[2]) if len(size) == 3 else None,
+        tuple(notes),
+        table=SourceTable(len(table.values), np.arange(len(table.values)), table.names),
+    )
 
 
 def _read_npy(path: PathLike, columns: Any, missing: MissingRule) -> PointsFile:
