@@ -15,9 +15,11 @@ from certimeans.errors import (
 )
 
 if TYPE_CHECKING:
+    from certimeans.ambiguity import AmbiguousPair, AmbiguousPairs
     from certimeans.analysis.saved import load_result
     from certimeans.certificate.check import verify
     from certimeans.estimator import CertifiedKMeans
+    from certimeans.prices import ConstraintPrice, ConstraintPrices
     from certimeans.problem.clustering import Clustering
     from certimeans.problem.constraints import Constraints
     from certimeans.problem.generate import generate_constraints
@@ -40,10 +42,14 @@ if TYPE_CHECKING:
     from certimeans.status import SolveStatus
 
 __all__ = [
+    "AmbiguousPair",
+    "AmbiguousPairs",
     "CertificateError",
     "CertifiedKMeans",
     "CertimeansError",
     "Clustering",
+    "ConstraintPrice",
+    "ConstraintPrices",
     "Constraints",
     "InfeasibleError",
     "InputError",
@@ -76,6 +82,8 @@ __all__ = [
 
 # Imported when first used: they bring compiled code, scipy and scikit-learn along.
 _MODULES = {
+    "ambiguity": ("AmbiguousPair", "AmbiguousPairs"),
+    "prices": ("ConstraintPrice", "ConstraintPrices"),
     "analysis.saved": ("load_result",),
     "certificate.check": ("verify",),
     "estimator": ("CertifiedKMeans",),
