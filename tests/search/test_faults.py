@@ -10,6 +10,7 @@ from certimeans import SolveStatus, solve
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
+from certimeans.search import process_workers
 from certimeans.search.coordinator import Coordinator
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress
@@ -29,8 +30,9 @@ def worker_pids() -> list[int]:
 
 # A killed worker cannot clean up after itself, and loky's finalizers complain about that.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_killed_worker_costs_only_its_nodes() -> None:
+def test_a_killed_worker_costs_only_its_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGKILL for a worker after two nodes and after four: a new pool, the same optimum, no node given up."""
+    monkeypatch.setattr(process_workers, "SECONDS_BEFORE_PROCESSES", 0.0)
     points = branching_points()
     undisturbed = solve(points, 8)
     killed: list[int] = []

@@ -74,12 +74,23 @@ class AdmmSettings:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """What a solver can be started from: matrices whose upper triangles count, cuts with multipliers, and a penalty."""
+    """What a solver can be started from.
+
+    Attributes
+    ----------
+    primal, dual
+        Matrices whose upper triangles count.
+    cuts
+        Cuts with their multipliers.
+    penalty, threshold
+        Where these had got to, if that is known: the solver's penalty, and the smallest violation worth a cut.
+    """
 
     primal: FloatArray
     dual: FloatArray
     cuts: Cuts
     penalty: float | None = None
+    threshold: float | None = None
 
     @classmethod
     def cold(cls, relaxation: Relaxation) -> Iterate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class CuttingPlaneSettings:
     large_size: int = 700
     few_new_cuts: float = 0.3
     patience: float = 1.5
-    min_rounds: int = 3
+    min_rounds: int = 5
     max_rounds: int | None = None
     use_cuts: bool = True
 
@@ -123,8 +123,8 @@ def bound_by_cutting_planes(
     """
     settings = settings or CuttingPlaneSettings()
     value = pruning_value if callable(pruning_value) else lambda: pruning_value
-    separator = Separator(settings.separation, seed, n_threads)
     start = start or Iterate.cold(relaxation)
+    separator = Separator(settings.separation, seed, n_threads, start.threshold)
     loop = _Loop(relaxation, value, start, settings, separator, seed, deadline or Deadline())
     reason = loop.run(on_round)
     return RelaxationOutcome(
@@ -162,6 +162,7 @@ class _Loop:
         self.best_proven = NO_BOUND
         self.rounds: list[RoundStatistics] = []
         self.curve: list[tuple[int, float]] = []
+        self.current_bounds: list[float] = []
         self.new_cuts = 0
         self.separation_seconds = self.bound_seconds = 0.0
         self._bound_every = settings.bound_every * (2 if relaxation.size >= settings.large_size else 1)
@@ -238,9 +239,10 @@ class _Loop:
         bound = self.solver.safe_bound()
         if bound.safe_lower_bound > self.best_bound:
             self.best_proven = bound
-            self.best = self.solver.snapshot()
+            self.best = replace(self.solver.snapshot(), threshold=self.separator.threshold)
         self.bound_seconds += time.perf_counter() - began
         self.curve.append((self.solver.iterations, self.best_bound))
+        self.current_bounds.append(bound.safe_lower_bound)
         value = self.pruning_value()
         if self.best_bound >= value:
             return StopReason.REACHED
@@ -259,11 +261,14 @@ class _Loop:
             return StopReason.ROUNDS
         if len(self.rounds) + 1 < settings.min_rounds:
             return None
-        missing = min(self.pruning_value(), self.solver.relaxation.scatter) - self.best_bound
-        work, bounds = zip(*self.curve, strict=True)
-        if settings.patience * forecast_gain(work, bounds) >= missing:
-            return None
-        return StopReason.STALLED
+        target = min(self.pruning_value(), self.solver.relaxation.scatter)
+        return None if self._expected_bound() >= target else StopReason.STALLED
+
+    def _expected_bound(self) -> float:
+        """Extrapolate the best bound, and the present one: new cuts, or a branch, may have thrown it back."""
+        work, best = zip(*self.curve, strict=True)
+        curves = (best, self.current_bounds)
+        return max(curve[-1] + self.settings.patience * forecast_gain(work, curve) for curve in curves)
 
     def _separate(self) -> None:
         began = time.perf_counter()

@@ -79,9 +79,11 @@ class Separator:
         The present one.
     """
 
-    def __init__(self, settings: SeparationSettings, seed: int, n_threads: int = 1) -> None:
+    def __init__(
+        self, settings: SeparationSettings, seed: int, n_threads: int = 1, threshold: float | None = None
+    ) -> None:
         self.settings = settings
-        self.threshold = settings.threshold
+        self.threshold = settings.threshold if threshold is None else threshold
         self._n_threads = n_threads
         self._rng = np.random.default_rng(seed)
         self._max_companions = settings.max_companions
