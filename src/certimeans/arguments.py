@@ -5,7 +5,6 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from certimeans.errors import InputError
 
@@ -14,6 +13,10 @@ def as_n_jobs(n_jobs: object) -> int:
     """Return a number of processes: ``None`` for 1 or what a ``joblib.parallel_config`` says, -1 for all cores."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
         raise InputError(f"n_jobs must be None or an integer other than 0 (-1 for all cores); got {n_jobs!r}")
+    if n_jobs == 1:
+        return 1
+    from joblib import effective_n_jobs  # noqa: PLC0415  # slow to import, and not always needed
+
     return int(effective_n_jobs(n_jobs))
 
 

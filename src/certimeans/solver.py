@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from certimeans.arguments import as_n_jobs, as_seed
+from certimeans.blas import one_blas_thread
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError, InternalError
+from certimeans.heuristics.quick import quick_clustering
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightless
 from certimeans.problem.clustering import Clustering, as_labels
@@ -84,7 +85,8 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     Parameters
     ----------
     points
-        One row per point; an array or a DataFrame.
+        One row per point; an array or a DataFrame. A ``.npy`` file of doubles that is mapped (``mmap_mode="r"``) is not
+        loaded; a Dask array is computed one block of rows after the other.
     n_clusters
         The number of clusters.
     gram
@@ -193,7 +195,7 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
     prepare(instance)  # compilation does not count towards the time limit
     deadline = Deadline(_seconds_to_search(limits.seconds, instance))
     history = History(callback)
-    with _interruptible(deadline), threadpool_limits(limits=1, user_api="blas"):
+    with _interruptible(deadline), one_blas_thread():
         store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
         saved = None if store is None else _load(store)
         history.begin()
@@ -218,7 +220,16 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
             outcome = coordinator.run()
         finally:
             workers.close()
+        if incumbent.clustering is None:
+            _offer_any(incumbent, presolved, seed)
     return _checked(presolved, incumbent, outcome, history, limits.gap, seed, deadline.elapsed())
+
+
+def _offer_any(incumbent: Incumbent, presolved: Presolved, seed: int) -> None:
+    """Offer a clustering that takes no search, where the time did not suffice for one."""
+    labels = quick_clustering(presolved.super_points, presolved.colouring, seed)
+    if labels is not None:
+        incumbent.offer(presolved.super_points.expand_labels(labels))
 
 
 def _seconds_to_search(seconds: float | None, instance: Instance) -> float | None:
@@ -259,6 +270,7 @@ def _checked(
 ) -> SolveResult:
     """Build the result and check it against itself: better no result than a wrong one."""
     instance = presolved.instance
+    instance.check_unchanged()
     clustering = incumbent.clustering
     if clustering is not None:
         # The incumbent was checked when it came in; once more unless that takes longer than one waits after a Ctrl-C.

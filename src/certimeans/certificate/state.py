@@ -69,6 +69,23 @@ class State:
             else:
                 self._link(other, kept)
 
+    def free_points(self) -> IntArray:
+        """Return the points that are alone in their group and have no cannot-link."""
+        own = np.array(self.group, dtype=np.int64)
+        is_free = np.bincount(own, minlength=len(own))[own] == 1
+        is_free[[group for group, others in self.links.items() if others]] = False
+        return np.flatnonzero(is_free)
+
+    def unite_free(self, places: Sequence[IntArray]) -> None:
+        """Put together each set of points, which have to be free."""
+        for place in places:
+            first, *others = sorted(place.tolist())
+            if others:
+                for point in others:
+                    self.group[point] = first
+                self._members[first] = [first, *others]
+                self.n_groups -= len(others)
+
     def separate(self, i: int, j: int) -> None:
         """Put two points apart."""
         self._apart.append((i, j))

@@ -23,6 +23,7 @@ from certimeans.certificate.geometry import Geometry
 from certimeans.certificate.read import Certificate, Multipliers, Step
 from certimeans.certificate.state import State
 from certimeans.errors import CertificateError
+from certimeans.orphans import end_with_parent
 
 Arithmetic = Literal["float", "ball"]
 RELAXATION = {"float": relaxation_in_floats, "ball": relaxation_in_balls}
@@ -50,9 +51,29 @@ Bound = float | Future[float]
 Verifier = Callable[[Context, State, Step], Bound | Branch | None]
 
 
+def identical(context: Context, state: State, step: Step) -> None:
+    """Unite identical points that are free: some clustering of least cost keeps them together if k groups are left.
+
+    Move each place to the nearest centre of any clustering: no cost rises, no constraint breaks. Where that leaves
+    clusters empty, some cluster has two groups, as there are k of them; one of these gets a cluster of its own.
+    """
+    certificate = context.certificate
+    require(not certificate.is_gram, f"{step.where}: a Gram matrix has no points that could be identical")
+    free = state.free_points()
+    if free.size == 0:
+        return
+    rows = certificate.values[free] + 0.0  # -0.0 + 0.0 is 0.0
+    order = np.lexsort(rows.T[::-1])
+    differs = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    places = np.split(free[order], np.flatnonzero(differs) + 1)
+    if state.n_groups - free.size + len(places) < certificate.k:
+        raise CertificateError(f"{step.where}: fewer than k = {certificate.k} groups would be left")
+    state.unite_free(places)
+
+
 def merge(context: Context, state: State, step: Step) -> None:
     """Unite points as the rows say, each for a reason that is checked."""
-    for number, row in enumerate(context.certificate.merges(step).tolist()):
+    for number, row in enumerate(context.certificate.merges(step)):
         state.merge(row, f"{step.where}, row {number}")
 
 
@@ -109,6 +130,7 @@ def branch(context: Context, state: State, step: Step) -> Branch:  # noqa: ARG00
 
 
 VERIFIERS: dict[str, Verifier] = {
+    "identical": identical,
     "merge": merge,
     "covariance": covariance,
     "relaxation": relaxation,
@@ -121,6 +143,7 @@ _worker: dict[str, tuple[Geometry, Arithmetic, int]] = {}
 
 def start_worker(data: Geometry, arithmetic: Arithmetic, k: int) -> None:
     """Tell a process of the pool, once, what all its tasks are about; one BLAS thread each."""
+    end_with_parent()
     threadpool_limits(limits=1, user_api="blas")
     _worker["context"] = (data, arithmetic, k)
 

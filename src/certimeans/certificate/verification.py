@@ -56,6 +56,9 @@ class Verification:
         leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}, {self.n_infeasible} infeasible."
         task = f"of the {_count(self.n, 'point')} into {_count(self.k, 'cluster')}"
         kept = f"{_count(self.must_links, 'must-link')} and {_count(self.cannot_links, 'cannot-link')}"
+        if self.lower_bound == -math.inf:
+            found = "" if self.cost is None else f"the clustering costs {shown(self.cost, up=True)}; "
+            return f"Proven: {found}nothing about other clusterings {task}{self._measure()}; {leaves}"
         if self.cost is None and math.isinf(self.lower_bound):
             return f"Proven: no clustering {task} keeps all {kept}; {leaves}"
         costs = f"costs less than {shown(self.lower_bound, up=False)}"

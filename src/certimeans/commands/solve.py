@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print, write."""
     from certimeans.report.directory import prepare_directory  # noqa: PLC0415
-    from certimeans.report.live import choose_display  # noqa: PLC0415
+    from certimeans.report.progress import choose_display  # noqa: PLC0415
     from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
@@ -101,6 +101,10 @@ def _write(result: SolveResult, problem: StatedProblem, options: argparse.Namesp
         sys.stderr.write(f"certimeans: {error}\n")
         _rescue(result, problem, options)
         return False
+    except KeyboardInterrupt:  # a second one ends all
+        write_directory(result, options.out, row_names=problem.row_names, report=False)
+        sys.stderr.write(f"interrupted: all but the report is in {options.out}\n")
+        raise
     if not options.quiet:
         sys.stderr.write(f"results are in {options.out}; 'certimeans verify {options.out}' re-proves them\n")
     return True

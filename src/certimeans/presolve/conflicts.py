@@ -299,17 +299,21 @@ def _links_between(instance: Instance, group_of: IntArray, groups: list[int]) ->
     possible, so that fewer must-links are needed.
     """
     wanted = np.isin(group_of, groups)
-    candidates = instance.cannot_link[wanted[instance.cannot_link].all(axis=1)].tolist()
+    pairs = instance.cannot_link[wanted[instance.cannot_link].all(axis=1)]
+    waiting = list(zip(pairs.tolist(), group_of[pairs].tolist(), strict=True))
     used: dict[int, set[int]] = {g: set() for g in groups}
     chosen: dict[Pair, Pair] = {}
     for new_ends_allowed in (0, 1, 2):
-        for i, j in candidates:
-            g, h = sorted((int(group_of[i]), int(group_of[j])))
-            new_ends = sum(1 for end in (i, j) if used[int(group_of[end])] and end not in used[int(group_of[end])])
-            if (g, h) not in chosen and new_ends <= new_ends_allowed:
-                chosen[g, h] = (i, j)
-                for end in (i, j):
-                    used[int(group_of[end])].add(end)
+        later = []
+        for (i, j), (g, h) in waiting:
+            new_ends = (bool(used[g]) and i not in used[g]) + (bool(used[h]) and j not in used[h])
+            if new_ends > new_ends_allowed:
+                later.append(((i, j), (g, h)))
+            elif (min(g, h), max(g, h)) not in chosen:
+                chosen[min(g, h), max(g, h)] = (i, j)
+                used[g].add(i)
+                used[h].add(j)
+        waiting = later
     neighbours = _neighbour_lists(instance.must_link)
     trees = {link for ends in used.values() for link in _connecting_links(neighbours, sorted(ends))}
     return [*sorted(trees), *(("cannot-link", i, j) for i, j in sorted(chosen.values()))]
@@ -326,9 +330,8 @@ def _connecting_links(neighbours: dict[int, list[int]], ends: list[int]) -> set[
 
 def _groups_of_links(links: list[Link], group_of: IntArray) -> tuple[tuple[int, ...], ...]:
     members: dict[int, set[int]] = {}
-    for _, i, j in links:
-        for end in (i, j):
-            members.setdefault(int(group_of[end]), set()).add(end)
+    for end in {end for _, i, j in links for end in (i, j)}:
+        members.setdefault(int(group_of[end]), set()).add(end)
     return tuple(sorted(tuple(sorted(points)) for points in members.values()))
 
 

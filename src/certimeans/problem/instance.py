@@ -19,11 +19,13 @@ from certimeans.problem.constraints import Constraints, PairsLike
 from certimeans.problem.cost import Interval, as_interval, cost_by_feature, cost_of_gram, cost_of_points
 from certimeans.problem.expand import expand
 from certimeans.problem.scaling import SMALLEST_WEIGHT_RATIO, ScaledData, scale_gram, scale_points
+from certimeans.problem.sources import is_mapped
 from certimeans.problem.validation import as_gram, as_n_clusters, as_points, as_weights, gram_of_distances
 
 _SMALLEST_SCATTER = 2.0**-1000
 """Below it a cost may have too few digits for a proof: doubles lose digits from 2**-1022 on."""
 
+_ROWS_AT_A_TIME = 100_000
 
 Geometry = Literal["points", "gram"]
 
@@ -100,6 +102,8 @@ class Instance:
             links.setflags(write=False)
             object.__setattr__(self, name, links)
         self._check_range_of_costs()
+        if is_mapped(table):
+            _ = self.fingerprint  # what the points are now is what everything will be about
 
     @classmethod
     def create(  # noqa: PLR0913  # all that a problem can consist of
@@ -176,11 +180,27 @@ class Instance:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of all that defines the problem: equal for equal points, weights, k and pairs."""
+        return self._digest()
+
+    def check_unchanged(self) -> None:
+        """Make sure that points in a mapped file are still those of the beginning; others cannot change.
+
+        Raises
+        ------
+        InputError
+            If the file was changed.
+        """
+        if is_mapped(self.table) and self._digest() != self.fingerprint:
+            raise InputError("the file of points was changed during the solve; nothing can be said about its points")
+
+    def _digest(self) -> str:
         digest = hashlib.sha256(b"certimeans instance 2\n")
         digest.update(f"{self.geometry}\n{int(self.standardize)}\n".encode())
         digest.update(np.array([self.n_points, self.n_features, self.n_clusters], dtype="<i8").tobytes())
         for values in (self.table, self.weights):
-            digest.update((values + 0.0).astype("<f8").tobytes())  # + 0.0 turns -0.0 into 0.0
+            for first in range(0, len(values), _ROWS_AT_A_TIME):
+                block = values[first : first + _ROWS_AT_A_TIME] + 0.0  # + 0.0 turns -0.0 into 0.0
+                digest.update(block.astype("<f8", copy=False).tobytes())
         for pairs in (self.must_link, self.cannot_link):
             digest.update(np.array([len(pairs)], dtype="<i8").tobytes())
             digest.update(pairs.astype("<i8").tobytes())

@@ -33,7 +33,7 @@ def write_certificate(
     labels, objective
         The clustering and its cost; ``None`` and infinite without one.
     lower_bound
-        What the proof proves.
+        What the proof proves; minus infinite if nothing, for a Gram matrix.
     """
     arrays: Arrays = {
         instance.geometry: instance.table.astype("<f8"),
@@ -61,7 +61,7 @@ def write_certificate(
         "d": instance.n_features if instance.geometry == "points" else None,
         "k": instance.n_clusters,
         "objective": objective if np.isfinite(objective) else None,
-        "lower_bound": lower_bound,
+        "lower_bound": lower_bound if np.isfinite(lower_bound) else None,
         "proof": entries,
     }
     write_atomically(folder / ARRAYS_NAME, _zipped(arrays))

@@ -30,6 +30,17 @@ class MergeStep:
     rows: IntArray
 
 
+@dataclass(frozen=True)
+class IdenticalStep:
+    """Points that are alone in their group, without cannot-links, and equal in every coordinate are united.
+
+    Not every clustering keeps them together, but one of least cost does, as long as k groups are left. Needs no data.
+    It stands at the root, before all others: what follows is about the united points.
+    """
+
+    kind: ClassVar[str] = "identical"
+
+
 @dataclass(frozen=True, eq=False)
 class CovarianceStep:
     """The scatter less the k - 1 largest eigenvalues of the covariance of the groups; needs no data."""
@@ -84,6 +95,7 @@ class BranchStep:
 
 
 BoundStep: TypeAlias = CovarianceStep | RelaxationStep
-Step: TypeAlias = MergeStep | CovarianceStep | RelaxationStep | InfeasibleStep | BranchStep
+Inference: TypeAlias = IdenticalStep | MergeStep
+Step: TypeAlias = IdenticalStep | MergeStep | CovarianceStep | RelaxationStep | InfeasibleStep | BranchStep
 Proof: TypeAlias = tuple[tuple[Step, ...], ...]
 """One tuple of steps per entry; entry 0 is the root."""

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans.proof.steps import BranchStep, CovarianceStep, InfeasibleStep, MergeStep, RelaxationStep, Step
+from certimeans.proof.steps import (
+    BranchStep,
+    CovarianceStep,
+    IdenticalStep,
+    InfeasibleStep,
+    MergeStep,
+    RelaxationStep,
+    Step,
+)
 
 Arrays = dict[str, NDArray[Any]]
 Plain = dict[str, Any]
@@ -53,6 +61,8 @@ def from_plain(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     kind = plain["kind"]
     if kind == MergeStep.kind:
         return MergeStep(arrays["rows"].astype(np.int64))
+    if kind == IdenticalStep.kind:
+        return IdenticalStep()
     if kind == CovarianceStep.kind:
         return CovarianceStep()
     if kind == InfeasibleStep.kind:

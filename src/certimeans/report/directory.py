@@ -11,7 +11,6 @@ from certimeans.errors import InputError
 from certimeans.problem.io.atomic import write_atomically
 from certimeans.problem.io.files import write_labels
 from certimeans.proof.certificate import write_certificate
-from certimeans.report.html import render_report
 from certimeans.result import SolveResult
 from certimeans.search.limits import Progress
 from certimeans.status import finite_or_none
@@ -84,6 +83,8 @@ def write_directory(
     proof = result.search_tree.proof()
     write_certificate(folder, result.instance, proof, labels, result.objective, result.lower_bound)
     if report:
+        from certimeans.report.html import render_report  # noqa: PLC0415  # brings what draws along
+
         write_atomically(folder / "report.html", render_report(result, command).encode())
 
 

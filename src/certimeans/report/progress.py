@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -78,6 +79,16 @@ class ProgressLog:
         if not self._quiet:
             self._stream.write(line + "\n")
             self._stream.flush()
+
+
+def choose_display(stream: TextIO, *, quiet: bool = False) -> ProgressDisplay:
+    """Return a live display for a terminal that can move its cursor, and plain lines for everything else."""
+    is_capable = os.environ.get("TERM", "").lower() not in {"", "dumb", "unknown"} or os.name == "nt"
+    if quiet or not stream.isatty() or not is_capable:
+        return ProgressLog(stream, quiet=quiet)
+    from certimeans.report.live import LiveProgress  # noqa: PLC0415  # brings rich along
+
+    return LiveProgress(stream)
 
 
 def with_log(

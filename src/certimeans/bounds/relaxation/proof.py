@@ -69,8 +69,12 @@ def dual_of(step: RelaxationStep, relaxation: Relaxation) -> FloatArray:
     """Return sum mu_c B_c - V, whose upper triangle counts."""
     cuts = cuts_of(step, relaxation.size)
     rows = CutRows.build(cuts, relaxation)
-    total, _, _ = rows.weighted_sum(cuts.multipliers * rows.norms)
-    total[np.triu_indices(relaxation.size)] -= step.slack
+    return _dual(step, rows, cuts.multipliers * rows.norms, relaxation.size)
+
+
+def _dual(step: RelaxationStep, rows: CutRows, multipliers: FloatArray, size: int) -> FloatArray:
+    total, _, _ = rows.weighted_sum(multipliers)
+    total[np.triu_indices(size)] -= step.slack
     return total
 
 
@@ -86,4 +90,5 @@ def prove_again(step: RelaxationStep, relaxation: Relaxation) -> SafeBound:
     if not ((step.slack >= 0) | relaxation.forbidden[np.triu_indices(relaxation.size)]).all():
         raise ValueError("a negative slack where super-points may link")
     rows = CutRows.build(cuts, relaxation)
-    return safe_lower_bound(relaxation, rows, cuts.multipliers * rows.norms, dual_of(step, relaxation))
+    multipliers = cuts.multipliers * rows.norms
+    return safe_lower_bound(relaxation, rows, multipliers, _dual(step, rows, multipliers, relaxation.size))
