@@ -62,11 +62,13 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         import sys, tempfile
         tempfile.tempdir = sys.argv[1]
         from certimeans import solve
+        from certimeans.search import process_workers
         from tests.search.test_faults import worker_pids
         from tests.search.test_solve import branching_points
         def tell(progress):
             if len(worker_pids()) == 2:
                 print(*worker_pids(), flush=True)
+        process_workers.SECONDS_BEFORE_PROCESSES = 0.0
         solve(branching_points(), 8, gap=0, n_jobs=2, callback=tell)
     """
     command = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)]
