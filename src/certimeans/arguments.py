@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
 
@@ -34,3 +35,14 @@ def as_seed(random_state: object) -> int:
             f"random_state must be a non-negative integer, a NumPy generator or None; got {random_state!r}"
         )
     return int(random_state)
+
+
+def as_part_size(part_size: object) -> int | Literal["auto"] | None:
+    """Return a number of super-points per part, ``"auto"`` or ``None``."""
+    if part_size is None:
+        return None
+    if isinstance(part_size, str) and part_size == "auto":
+        return "auto"
+    if not isinstance(part_size, Integral) or isinstance(part_size, bool) or part_size < 1:
+        raise InputError(f"part_size must be a positive integer, 'auto' or None; got {part_size!r}")
+    return int(part_size)

@@ -46,6 +46,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Number of processes. ``None`` means 1 unless in a ``joblib.parallel_config`` context, -1 means all cores.
     random_state : int, RandomState instance or None, default=0
         Seed of the heuristics. It may decide which of several optimal clusterings is returned, never what is proven.
+    part_size : int, "auto" or None, default="auto"
+        Large problems are bounded by parts: super-points per part, decided by the solver, or never.
     verbose : int, default=0
         1 writes the log of the command line to standard error.
     kernel : {"linear", "precomputed"}, default="linear"
@@ -97,7 +99,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     array([1])
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # parameters, as scikit-learn wants them
         self,
         n_clusters: int = 8,
         *,
@@ -106,6 +108,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         max_nodes: int | None = None,
         n_jobs: int | None = 1,
         random_state: int | np.random.RandomState | None = 0,
+        part_size: int | Literal["auto"] | None = "auto",
         verbose: int = 0,
         kernel: Literal["linear", "precomputed"] = "linear",
     ) -> None:
@@ -115,6 +118,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.max_nodes = max_nodes
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.part_size = part_size
         self.verbose = verbose
         self.kernel = kernel
 
@@ -312,6 +316,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             seed=self.random_state,
             initial_labels=initial_labels,
             callback=with_log(None, reduction.instance, self.verbose),
+            part_size=self.part_size,
         )
         if result.clustering is None:
             raise NoClusteringError(result)

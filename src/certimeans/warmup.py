@@ -44,6 +44,11 @@ def prepare(instance: Instance | None = None, tell: Callable[[str], object] | No
     return _PREPARATION.run(ALL_PARTS if instance is None else _parts_for(instance), tell)
 
 
+def prepare_for_parts() -> None:
+    """Compile what bounding the parts of any problem needs."""
+    _PREPARATION.run({name: ALL_PARTS[name] for name in ("bound", "linked search", "search", "parts")}, None)
+
+
 def is_preparing() -> bool:
     """Whether a tiny problem is being solved only to compile; Ctrl-C then acts as ever and ends all at once."""
     return _PREPARATION.is_running
@@ -73,6 +78,7 @@ def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
     names = ["bound", "linked search", "search", "colouring", "linked rounding"] if has_links else ["bound", "search"]
     names += ["gram costs"] if instance.geometry == "gram" else []
     names += ["costs"] if instance.geometry == "points" and instance.table.size > _SMALL_TABLE else []
+    names += ["parts"] if instance.n_points > _SMALL_TABLE else []
     names += ["many points"] if instance.n_points > _MANY_POINTS else []
     return {name: ALL_PARTS[name] for name in names}
 
@@ -84,6 +90,17 @@ def _points(cannot_link: Sequence[tuple[int, int]] = ()) -> SuperPoints:
 
     points = np.random.default_rng(0).normal(size=(40, 3))
     return presolve(Instance.create(points, 4, cannot_link=cannot_link)).super_points
+
+
+def _bound_parts() -> None:
+    """Split points, with cannot-links that bind."""
+    from certimeans.bounds.parts.splitting import split_into_parts  # noqa: PLC0415
+    from certimeans.presolve.reduce import presolve  # noqa: PLC0415
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
+
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    presolved = presolve(Instance.create(points, 2, cannot_link=[(i, i + 1) for i in range(0, 60, 2)]))
+    split_into_parts(presolved, np.arange(60) % 2, 3)
 
 
 def _bound() -> None:
@@ -195,6 +212,7 @@ ALL_PARTS: dict[str, Callable[[], object]] = {
     "linked rounding": _round_linked,
     "costs": _prove_costs,
     "gram costs": _prove_gram_costs,
+    "parts": _bound_parts,
     "many points": _search_many_points,
     "baselines": _run_baselines,
 }

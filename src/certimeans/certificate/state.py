@@ -49,6 +49,19 @@ class State:
         other.contradiction = self.contradiction
         return other
 
+    def restricted(self, points: IntArray) -> State:
+        """Return what is known of some of the points, numbered from 0: their groups, and the links of these."""
+        first: dict[int, int] = {}
+        together = [(first.setdefault(self.group[i], number), number) for number, i in enumerate(points.tolist())]
+        apart = [
+            (number, first[other])
+            for group, number in first.items()
+            for other in self.links.get(group, ())
+            if group < other and other in first
+        ]
+        pairs = (np.array(list_, dtype=np.int64).reshape(-1, 2) for list_ in (together, apart))
+        return State(len(points), *pairs)
+
     def unite(self, i: int, j: int) -> None:
         """Put two points together."""
         kept, gone = self.group[i], self.group[j]

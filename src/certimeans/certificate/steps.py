@@ -2,7 +2,8 @@
 
 A verifier gets the context, the state of the entry and the step. It changes the state, or returns a bound that holds
 for every clustering of the state, or says that this bound is being proven by another process; a branch returns the two
-entries that share its clusterings between them. A new kind is a new row here and in ``read.ARRAYS``.
+entries that share its clusterings between them. A new kind is a new row here and in ``read.ARRAYS``; the rule for parts
+of the points is in ``parts.py``.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from certimeans.certificate.archive import require
 from certimeans.certificate.ball import covariance_in_balls, relaxation_in_balls
 from certimeans.certificate.bound import covariance_in_floats, relaxation_in_floats
 from certimeans.certificate.geometry import Geometry
-from certimeans.certificate.read import Certificate, Multipliers, Step
+from certimeans.certificate.read import Certificate, Multipliers, Proof, Step
 from certimeans.certificate.state import State
-from certimeans.errors import CertificateError
+from certimeans.errors import CertificateError, MalformedCertificateError
 from certimeans.orphans import end_with_parent
 
 Arithmetic = Literal["float", "ball"]
@@ -33,10 +34,11 @@ COVARIANCE = {"float": covariance_in_floats, "ball": covariance_in_balls}
 class Context(NamedTuple):
     """What all steps of a proof are about, and how to compute; ``pool`` is ``None`` for this process alone."""
 
-    certificate: Certificate
+    certificate: Proof
     data: Geometry
     arithmetic: Arithmetic
-    pool: ProcessPoolExecutor | None
+    pool: ProcessPoolExecutor | None = None
+    n_jobs: int = 1
 
 
 class Branch(NamedTuple):
@@ -58,7 +60,8 @@ def identical(context: Context, state: State, step: Step) -> None:
     clusters empty, some cluster has two groups, as there are k of them; one of these gets a cluster of its own.
     """
     certificate = context.certificate
-    require(not certificate.is_gram, f"{step.where}: a Gram matrix has no points that could be identical")
+    if not isinstance(certificate, Certificate) or certificate.is_gram:
+        raise MalformedCertificateError(f"{step.where}: a Gram matrix has no points that could be identical")
     free = state.free_points()
     if free.size == 0:
         return
@@ -129,25 +132,25 @@ def branch(context: Context, state: State, step: Step) -> Branch:  # noqa: ARG00
     return Branch((i, j), *entries)  # type: ignore[arg-type]
 
 
-VERIFIERS: dict[str, Verifier] = {
-    "identical": identical,
+VERIFIERS_OF_PARTS: dict[str, Verifier] = {
     "merge": merge,
     "covariance": covariance,
     "relaxation": relaxation,
     "infeasible": infeasible,
     "branch": branch,
 }
+"""What the proof of a part may consist of; ``parts.py`` has the rule for parts themselves."""
 
-_worker: dict[str, tuple[Geometry, Arithmetic, int]] = {}
+worker_context: dict[str, tuple[Geometry, Arithmetic, int]] = {}
 
 
 def start_worker(data: Geometry, arithmetic: Arithmetic, k: int) -> None:
     """Tell a process of the pool, once, what all its tasks are about; one BLAS thread each."""
     end_with_parent()
     threadpool_limits(limits=1, user_api="blas")
-    _worker["context"] = (data, arithmetic, k)
+    worker_context["context"] = (data, arithmetic, k)
 
 
 def _prove_in_pool(proof: Multipliers, forbidden: BoolArray) -> float:
-    data, arithmetic, k = _worker["context"]
+    data, arithmetic, k = worker_context["context"]
     return RELAXATION[arithmetic](data, proof, forbidden, k)

@@ -166,11 +166,7 @@ class Instance:
         """The problem in working numbers: what all numerical work starts from."""
         if self.geometry == "gram":
             return scale_gram(self.table, self.weights, self.n_clusters)
-        if self.variances is None:
-            return scale_points(self.table, self.weights, None)
-        # The root of a variance is off by half of the interval's relative width, and by a rounding or two.
-        width = max((float((high - low) / low) for low, high in self.variances if low > 0), default=0.0)
-        return scale_points(self.table, self.weights, self.deviations, width + 2.0**-50)
+        return scale_points(self.table, self.weights, self.deviations, self.deviation_error)
 
     @cached_property
     def total_scatter(self) -> float:
@@ -233,6 +229,15 @@ class Instance:
                 "precision to standardize it; multiply it by a constant, or leave it out"
             )
         return deviations
+
+    @cached_property
+    def deviation_error(self) -> float:
+        """A bound on the relative error of each of the deviations; 0 without standardising."""
+        if self.variances is None:
+            return 0.0
+        # The root of a variance is off by half of the interval's relative width, and by a rounding or two.
+        width = max((float((high - low) / low) for low, high in self.variances if low > 0), default=0.0)
+        return width + 2.0**-50
 
     def positions(self, points: FloatArray) -> FloatArray:
         """Return points, not only the instance's own, such that plain distances between them are those that count."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -94,7 +95,10 @@ def _result_files(folder: Path) -> list[Path]:
 
 def _remove(path: Path) -> None:
     try:
-        path.unlink()
+        if path.is_dir() and not path.is_symlink():  # the proofs of parts
+            shutil.rmtree(path)
+        else:
+            path.unlink()
     except OSError as error:
         raise InputError(f"{path}: the file cannot be replaced ({error.strerror})") from None
 

@@ -90,14 +90,22 @@ def describe(progress: Progress | None, elapsed: float) -> list[tuple[str, str, 
         return [("time", clock, ""), ("phase", "starting", "")]
     bound = progress.lower_bound if math.isfinite(progress.lower_bound) else 0.0
     running = f", {progress.nodes_running} running" if progress.nodes_running else ""
+    work = [
+        ("nodes", f"{progress.nodes_done} done, {progress.nodes_open} open{running}", ""),
+        ("cuts", f"{progress.cuts}", ""),
+    ]
+    if progress.phase == "parts":
+        work = [("parts", f"{progress.parts_done} of {progress.parts} done", "")]
+        if progress.expected_gap is not None and progress.seconds_left is not None:
+            work.append(("expected gap", percent_up(max(0.0, progress.expected_gap)), ""))
+            work.append(("left", f"about {progress.seconds_left:.0f} s", ""))
     return [
         ("incumbent", _cost(progress.incumbent_cost), "bold"),
         ("bound", _cost(bound), "bold"),
         ("gap", percent_up(progress.gap), "bold green"),
         ("time", clock, ""),
         ("phase", progress.phase or "search", ""),
-        ("nodes", f"{progress.nodes_done} done, {progress.nodes_open} open{running}", ""),
-        ("cuts", f"{progress.cuts}", ""),
+        *work,
     ]
 
 

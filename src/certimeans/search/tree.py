@@ -14,6 +14,7 @@ from certimeans.proof.steps import (
     IdenticalStep,
     InfeasibleStep,
     MergeStep,
+    PartsStep,
     Proof,
     RelaxationStep,
     Step,
@@ -79,7 +80,7 @@ _STATUS = {
 
 def is_bound(step: Step) -> bool:
     """Whether a step proves a bound."""
-    return isinstance(step, (CovarianceStep, RelaxationStep))
+    return isinstance(step, (CovarianceStep, RelaxationStep, PartsStep))
 
 
 def is_inference(step: Step) -> bool:
