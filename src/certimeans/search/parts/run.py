@@ -85,6 +85,7 @@ def search_by_parts(  # noqa: PLR0913  # all that a run depends on
         search = PartsSearch(
             presolved, workers, store, incumbent, limits, deadline, seed, part_size, on_progress, settings
         )
+        search.n_threads = n_jobs
         return search.run()
     finally:
         workers.close()
@@ -131,6 +132,7 @@ class PartsSearch:
         self.seed = seed
         self.part_size = part_size
         self.settings = settings or NodeSettings()
+        self.n_threads = 1  # of the search for a clustering, before the workers have anything to do
         self._on_progress = on_progress
         self._covariance = incumbent.nothing_proven
         self._cover: Cover | None = None
@@ -172,6 +174,7 @@ class PartsSearch:
             self.seed,
             self._must_stop,
             self._announce,
+            self.n_threads,
         )
 
     def _bound(self, plan: Plan | None) -> None:
