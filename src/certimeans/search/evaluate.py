@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from certimeans._typing import IntArray
 from certimeans.bounds.covariance import CovarianceBounder, covariance_bound
-from certimeans.bounds.protocol import Answer, Bound, Bounder, Question, RoundStatistics, StopReason
+from certimeans.bounds.protocol import Answer, Bound, Bounder, Question, RoundStatistics, StopReason, nothing_proven
 from certimeans.bounds.relaxation.bounder import LARGEST_SIZE, RelaxationBounder, WarmStart
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.proof import prove_again as prove_relaxation_again
 from certimeans.deadline import Deadline
 from certimeans.heuristics.rounding import round_relaxation
 from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
+from certimeans.plugins import load_plugin
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected
@@ -36,10 +38,12 @@ from certimeans.search.node import (
     SearchFindings,
     SearchTask,
 )
+from certimeans.search.outside import start_from
 from certimeans.search.replay import check_groups, proven_groups
 from certimeans.search.statistics import NodeWork
 from certimeans.status import pruning_cost
 
+_LOGGER = logging.getLogger("certimeans")
 _SECONDS_BETWEEN_REPORTS = 10.0
 _NEAR = 4.0
 """A bound that misses the cost by no more than so many times what rounding takes is not worth any branching."""
@@ -117,6 +121,7 @@ class _Evaluation:
         if self.task.number == 0 and self.task.inheritance is None:
             self._ask(CovarianceBounder(), points)
             self._search(points, self.settings.root_search, colouring=colouring)
+            self._ask_others(points)
         if self._is_done():
             return self._outcome(NodeStatus.PRUNED)
         bounder = RelaxationBounder(self.settings.cutting_planes)
@@ -136,6 +141,30 @@ class _Evaluation:
             return self._outcome(NodeStatus.UNRESOLVED, answer)
         return self._branch(points, answer)
 
+    def _ask_others(self, points: SuperPoints) -> None:
+        """Let heuristics and bounders from outside the package help; nothing that they return is believed."""
+        seed = int(np.random.SeedSequence(self._seed()).generate_state(1)[0])
+        for heuristic in self.settings.heuristics:
+            if self._is_done():
+                return
+            start = start_from(heuristic, points, seed, self.deadline)
+            if start is not None:
+                self._search(points, self.settings.node_search, start=start)
+        for bounder in self.settings.bounders:
+            made: Bounder = load_plugin(bounder, "bounders")()
+            if not self._is_done() and made.bytes_needed(points) <= memory_limit(self.settings.memory_limit):
+                self._ask(made, points, self._proven_again)
+
+    def _proven_again(self, bound: Bound) -> Bound:
+        """Return what the step of a bound from outside really proves."""
+        if bound.step is None:
+            return bound
+        try:
+            return replace(bound, value=prove_again(self.presolved, self.task.decisions, self._steps(bound.step)))
+        except ValueError as error:
+            _LOGGER.warning("a bound from outside was dropped: %s", error)
+            return nothing_proven(self.presolved.super_points)
+
     def _branch(self, points: SuperPoints, answer: Answer) -> NodeOutcome:
         assert answer.matrix is not None  # noqa: S101  # the relaxation always has one
         pair = branching_pair(answer.matrix, points)
@@ -150,18 +179,20 @@ class _Evaluation:
         points, merges = node_super_points(self.presolved, self.task, self.deadline)
         return points, merges, find_colouring(points.graph, points.n_clusters, self.deadline)
 
-    def _ask(self, bounder: Bounder, points: SuperPoints) -> Answer:
-        """Let a bounder work until the node can be pruned."""
+    def _ask(
+        self, bounder: Bounder, points: SuperPoints, checked: Callable[[Bound], Bound] = lambda bound: bound
+    ) -> Answer:
+        """Let a bounder work until the node can be pruned; its bounds count as ``checked`` returns them."""
         question = Question(
             points,
             target=self._pruning_cost,
             deadline=self.deadline,
             seed=int(np.random.SeedSequence(self._seed()).generate_state(1)[0]),
             start=self.task.inheritance,
-            on_bound=self._improve,
+            on_bound=lambda bound: self._improve(checked(bound)),
         )
         answer = bounder.bound(question)
-        self._improve(answer.bound)
+        self._improve(checked(answer.bound))
         return answer
 
     def _improve(self, bound: Bound) -> None:

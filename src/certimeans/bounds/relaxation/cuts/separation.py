@@ -9,9 +9,11 @@ import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.relaxation.cuts import kernels
+from certimeans.bounds.relaxation.cuts.families import cuts_of_families
 from certimeans.bounds.relaxation.cuts.pool import MAX_SUPPORT, Cuts
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.deadline import Deadline
+from certimeans.plugins import Plugin
 from certimeans.randomness import random_state
 
 _ENTRIES_BETWEEN_LOOKS = 250_000  # not for tuning: the deadline is looked at several times a second
@@ -37,6 +39,8 @@ class SeparationSettings:
         A star's centre i has companions j with Z_ij above this part of Z_ii.
     max_cliques, clique_threshold
         Most clique cuts in a round, and their smallest violation as a part of ``threshold``: there are few.
+    families
+        Further cut families, from outside the package; see docs/extending.md.
     """
 
     threshold: float = 0.005
@@ -51,10 +55,11 @@ class SeparationSettings:
     negligible: float = 0.03
     max_cliques: int = 100
     clique_threshold: float = 0.01
+    families: tuple[Plugin, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not value >= 0:
+            if name != "families" and not value >= 0:
                 raise ValueError(f"SeparationSettings.{name} must not be negative; got {value}")
 
 
@@ -76,7 +81,11 @@ class Separator:
         found = self._pairs(shared, threshold)
         found = found.extended(self._triangles(shared, threshold, deadline))
         found = found.extended(self._stars(shared, threshold, deadline))
-        return found.extended(self._cliques(shared, threshold, relaxation))
+        found = found.extended(self._cliques(shared, threshold, relaxation))
+        if not self.settings.families:
+            return found
+        seed = int(self._rng.integers(2**31))
+        return found.extended(cuts_of_families(self.settings.families, shared, threshold, seed))
 
     def _pairs(self, shared: FloatArray, threshold: float) -> Cuts:
         """Z_ij <= Z_ii: b = e_j - e_i."""
