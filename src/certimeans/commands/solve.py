@@ -94,12 +94,19 @@ def run(options: argparse.Namespace) -> ExitCode:
         if options.json:
             print_output(json.dumps({"status": "infeasible", "conflict": error.conflict.links}) + "\n")
         return ExitCode.INFEASIBLE
-    is_printed = print_output((result.to_json() if options.json else result.summary()) + "\n")
+    is_printed = print_output((result.to_json() if options.json else _summary(result, options)) + "\n")
     if options.out is not None:
         is_printed &= _write(result, problem, options)
     elif not is_printed:
         _rescue(result, problem, options)
     return _exit_code(result) if is_printed else ExitCode.NOT_WRITTEN
+
+
+def _summary(result: SolveResult, options: argparse.Namespace) -> str:
+    """Return the summary, without the problem if the log has just shown it on the same screen."""
+    text = result.summary()
+    is_repeated = not options.quiet and sys.stdout.isatty() and sys.stderr.isatty()
+    return text.partition("\n")[2] if is_repeated and text.startswith("Instance(") else text
 
 
 def _write(result: SolveResult, problem: StatedProblem, options: argparse.Namespace) -> bool:
