@@ -61,11 +61,14 @@ class Surroundings:
         Asked for the cost of the best known clustering, which others may improve meanwhile.
     report
         Told what was found so far.
+    n_threads
+        How many threads may work on this node.
     """
 
     deadline: Deadline | None = None
     incumbent_cost: Callable[[], float] | None = None
     report: Callable[[NodeReport], None] | None = None
+    n_threads: int = 1
 
 
 def evaluate(presolved: Presolved, task: NodeTask, surroundings: Surroundings | None = None) -> NodeOutcome:
@@ -190,6 +193,7 @@ class _Evaluation:
             seed=int(np.random.SeedSequence(self._seed()).generate_state(1)[0]),
             start=self.task.inheritance,
             on_bound=lambda bound: self._improve(checked(bound)),
+            n_threads=self.surroundings.n_threads,
         )
         answer = bounder.bound(question)
         self._improve(checked(answer.bound))

@@ -100,6 +100,7 @@ class RelaxationBounder:
             seed=question.seed,
             deadline=question.deadline,
             on_round=on_round,
+            n_threads=question.n_threads,
         )
         return Answer(
             as_bound(outcome.proven, outcome.best),

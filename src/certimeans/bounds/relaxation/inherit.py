@@ -32,7 +32,7 @@ def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, gro
         expansion = csr_array((shares, (np.arange(size), group_of)), shape=(size, child.size))
         primal, dual = (_compress(matrix, expansion) for matrix in (primal, dual))
         cuts = cuts.merged(group_of)
-    return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts)
+    return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts, iterate.penalty, iterate.threshold)
 
 
 def _compress(upper: FloatArray, expansion: csr_array) -> FloatArray:
