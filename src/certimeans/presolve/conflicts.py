@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, TypeVar
 
@@ -17,6 +17,7 @@ from certimeans.presolve.contract import lift
 from certimeans.presolve.graph import Contradiction, Graph, connected
 from certimeans.presolve.infer import implied_groups
 from certimeans.problem.constraints import LinkKind
+from certimeans.problem.expand import expand
 from certimeans.problem.instance import Instance
 
 Pair = tuple[int, int]
@@ -31,6 +32,7 @@ EXPLANATION_SECONDS = 10.0
 _MAX_SOURCES = 200
 _MAX_CENTRES = 20
 _MAX_PAIRS_SHOWN = 20
+_MOST_REMEDIES_TRIED = 200
 _MOST_LINKS_TO_SHRINK = 5_000  # looking at more than that once takes longer than one waits
 
 
@@ -50,6 +52,9 @@ class Conflict:
         For a clique, the groups of must-linked points that are pairwise cannot-linked.
     is_minimal
         Whether dropping any one link is known to resolve this contradiction.
+    remedies
+        The links among these of which each one, given up alone, leaves a clustering that keeps all other constraints.
+        Only pairs that the user stated, not what follows from classes or distances. ``None`` if that is not known.
     """
 
     kind: ConflictKind
@@ -58,6 +63,7 @@ class Conflict:
     reasons: tuple[str, ...]
     groups: tuple[tuple[int, ...], ...] = field(default=())
     is_minimal: bool = True
+    remedies: tuple[Link, ...] | None = None
 
     @property
     def must_links(self) -> list[Pair]:
@@ -77,7 +83,17 @@ class Conflict:
             lines.append(f"  {kind} {name(i)} {name(j)}{origin}")
         if len(self.links) > _MAX_PAIRS_SHOWN:
             lines.append(f"  ... and {len(self.links) - _MAX_PAIRS_SHOWN} more pairs")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._advice(name)])
+
+    def _advice(self, name: Callable[[int], str]) -> list[str]:
+        if self.remedies is None:
+            return []
+        if not self.remedies:
+            return ["no single pair, given up, leaves a clustering"]
+        pairs = [f"{kind} {name(i)} {name(j)}" for kind, i, j in self.remedies[:_MAX_PAIRS_SHOWN]]
+        more = len(self.remedies) - len(pairs)
+        pairs += [f"{more} more"] if more else []
+        return [f"give up any one of these, and a clustering exists: {'; '.join(pairs)}"]
 
     def _sentence(self, name: Callable[[int], str]) -> str:
         clusters = f"{self.n_clusters} cluster{'s' if self.n_clusters > 1 else ''}"
@@ -118,6 +134,67 @@ def explain(instance: Instance, deadline: Deadline | None = None) -> Conflict:
     The subset is as small as the time allows; what is returned contradicts itself in any case.
     """
     deadline = deadline or Deadline(EXPLANATION_SECONDS)
+    conflict = _explain(instance, deadline)
+    return replace(conflict, remedies=find_remedies(instance, conflict.links, deadline))
+
+
+def find_remedies(instance: Instance, links: Sequence[Link], deadline: Deadline) -> tuple[Link, ...] | None:
+    """Return the links of a contradiction of which each, given up alone, leaves a clustering; ``None`` if unknown.
+
+    A link outside the contradiction cannot be one: the contradiction would remain.
+    """
+    stated = instance.constraints
+    has_others = stated.partial_labels is not None or stated.split is not None or stated.diameter is not None
+    if len(links) > _MOST_REMEDIES_TRIED or len(instance.must_link) + len(instance.cannot_link) > _MOST_LINKS_TO_SHRINK:
+        return None
+    found = []
+    candidates = [link for link in links if not has_others or stated.reason(*link) == link[0]]
+    if not candidates:
+        return None
+    for link in candidates:
+        kind, i, j = link
+        pair = (min(i, j), max(i, j))
+        must_link, cannot_link = (
+            pairs[(pairs != pair).any(axis=1)] if own == kind else pairs
+            for own, pairs in (("must-link", instance.must_link), ("cannot-link", instance.cannot_link))
+        )
+        if has_others and _follows_anyway(instance, kind, pair):
+            continue
+        is_feasible = has_clustering(instance.n_points, must_link, cannot_link, instance.n_clusters, deadline)
+        if is_feasible is None:
+            return None
+        if is_feasible:
+            found.append(link)
+    return tuple(found)
+
+
+def _follows_anyway(instance: Instance, kind: LinkKind, pair: Pair) -> bool:
+    """Whether classes or distances state a pair, too."""
+    only = replace(instance.constraints, must_link=_pairs([], kind), cannot_link=_pairs([], kind))
+    points = instance.positions(instance.points) if instance.geometry == "points" else np.empty((instance.n_points, 0))
+    must_link, cannot_link = expand(only, points)
+    others = must_link if kind == "must-link" else cannot_link
+    return bool((others == pair).all(axis=1).any())
+
+
+def has_clustering(
+    n_points: int, must_link: IntArray, cannot_link: IntArray, k: int, deadline: Deadline | None = None
+) -> bool | None:
+    """Whether k non-empty clusters can keep all links; ``None`` if the deadline passes first."""
+    group_of = connected(n_points, must_link)
+    if int(group_of.max()) + 1 < k:
+        return False
+    try:
+        edges = lift(cannot_link, group_of)
+        graph = Graph(int(group_of.max()) + 1, edges)
+        merged = implied_groups(graph, k, deadline).group_of
+        colouring = find_colouring(Graph(int(merged.max()) + 1, lift(edges, merged)), k, deadline)
+    except Contradiction:
+        return False
+    return None if colouring is None else True  # k or more groups: colours can be split until there are k
+
+
+def _explain(instance: Instance, deadline: Deadline) -> Conflict:
     k = instance.n_clusters
     group_of = connected(instance.n_points, instance.must_link)
     if k == 1:

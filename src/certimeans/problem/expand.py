@@ -51,8 +51,7 @@ def pairs_from_labels(labels: PartialLabels) -> Pairs:
     n labelled points of c classes give n - c must-links and c (c - 1) / 2 cannot-links; the others follow from them.
     """
     known = np.flatnonzero(labels.codes >= 0)
-    codes = labels.codes[known]
-    _, first = np.unique(codes, return_index=True)
+    _, first, codes = np.unique(labels.codes[known], return_index=True, return_inverse=True)  # some may have no point
     leader = known[first]
     same = np.column_stack([leader[codes], known])
     a, b = np.triu_indices(len(leader), k=1)
