@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         if options.json:
             print_output(json.dumps(_about_conflict(error, problem)) + "\n")
         return ExitCode.INFEASIBLE
-    is_printed = print_output((result.to_json() if options.json else result.summary()) + "\n")
+    is_printed = print_output((result.to_json() if options.json else _summary(result, options)) + "\n")
     if options.out is not None:
         is_printed &= _write(result, options)
     elif not is_printed:
@@ -169,6 +169,13 @@ def _about_conflict(error: InfeasibleError, problem: StatedProblem) -> dict[str,
 
 def _command() -> str:
     return shlex.join(["certimeans", *sys.argv[1:]])
+
+
+def _summary(result: SolveResult, options: argparse.Namespace) -> str:
+    """Return the summary, without the problem if the log has just shown it on the same screen."""
+    text = result.summary()
+    is_repeated = not options.quiet and sys.stdout.isatty() and sys.stderr.isatty()
+    return text.partition("\n")[2] if is_repeated and text.startswith("Instance(") else text
 
 
 def _write(result: SolveResult, options: argparse.Namespace) -> bool:
