@@ -150,9 +150,9 @@ def test_parts_that_nothing_is_known_about_get_the_bound_that_costs_nothing(tmp_
 
     result = solve(points, 3, part_size=60, callback=interrupt)
     assert result.status is SolveStatus.INTERRUPTED
-    assert result.lower_bound > 0.8 * result.objective
+    assert result.lower_bound > 0.5 * result.objective
     result.save(tmp_path, report=False)
-    assert verify(tmp_path).n_parts == 4
+    assert verify(tmp_path).lower_bound >= result.lower_bound
 
 
 def killed_run(folder: Path, n_parts_before: int) -> None:
