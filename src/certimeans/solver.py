@@ -66,6 +66,10 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     diameter: float | None = None,
     split: float | None = None,
     partial_labels: Iterable[Any] | None = None,
+    size_min: float | None = None,
+    size_max: float | None = None,
+    sizes: Iterable[float] | None = None,
+    capacity: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     initial_labels: ArrayLike | None = None,
     gap: float = 1e-4,
@@ -102,6 +106,13 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     partial_labels
         Known classes, one entry per point: the same class must link, different classes cannot; ``None``, NaN and -1
         mean unknown.
+    size_min, size_max
+        Every cluster has at least, and at most, that many points.
+    sizes
+        The exact sizes of the clusters, in any order.
+    capacity
+        One number for each point, zero or more: limits and sizes then apply to its sum over a cluster, compared
+        exactly, instead of the number of points.
     sample_weight
         Weight of each point. A point of weight zero has no influence: the problem is solved without it, and it then
         gets the cluster of the nearest centre. No constraint may mention it.
@@ -136,7 +147,15 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         If an argument is not usable; the message names it.
     """
     constraints = Constraints.create(
-        must_link, cannot_link, diameter=diameter, split=split, partial_labels=partial_labels
+        must_link,
+        cannot_link,
+        diameter=diameter,
+        split=split,
+        partial_labels=partial_labels,
+        size_min=size_min,
+        size_max=size_max,
+        sizes=sizes,
+        capacity=capacity,
     )
     table, geometry = one_table(points, gram, squared_distances)
     if n_clusters is None:

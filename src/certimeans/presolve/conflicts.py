@@ -16,14 +16,18 @@ from certimeans.presolve.colouring import find_clique, find_colouring
 from certimeans.presolve.contract import lift
 from certimeans.presolve.graph import Contradiction, Graph, connected
 from certimeans.presolve.infer import implied_groups
+from certimeans.presolve.size_checks import cannot_pack, limits_in_words, too_large, wrong_total
 from certimeans.problem.constraints import LinkKind
 from certimeans.problem.instance import Instance
+from certimeans.problem.sizes import SizeLimits
 
 Pair = tuple[int, int]
 Link = tuple[LinkKind, int, int]
 Item = TypeVar("Item")
 
-ConflictKind = Literal["one cluster", "too few groups", "must-link path", "odd cycle", "clique", "subset"]
+ConflictKind = Literal[
+    "one cluster", "too few groups", "must-link path", "odd cycle", "clique", "subset", "size", "group size", "sizes"
+]
 
 EXPLANATION_SECONDS = 10.0
 """How long to look for a small explanation; infeasibility itself is already proven by then."""
@@ -50,6 +54,8 @@ class Conflict:
         For a clique, the groups of must-linked points that are pairwise cannot-linked.
     is_minimal
         Whether dropping any one link is known to resolve this contradiction.
+    sizes
+        What is wrong with the sizes asked for, in words, if that is the contradiction.
     """
 
     kind: ConflictKind
@@ -58,6 +64,7 @@ class Conflict:
     reasons: tuple[str, ...]
     groups: tuple[tuple[int, ...], ...] = field(default=())
     is_minimal: bool = True
+    sizes: str = ""
 
     @property
     def must_links(self) -> list[Pair]:
@@ -81,6 +88,8 @@ class Conflict:
 
     def _sentence(self, name: Callable[[int], str]) -> str:
         clusters = f"{self.n_clusters} cluster{'s' if self.n_clusters > 1 else ''}"
+        if self.sizes:
+            return self._sentence_about_sizes(name)
         if self.kind == "one cluster":
             return "two points cannot link, but everything goes into 1 cluster"
         if self.kind == "too few groups":
@@ -100,6 +109,14 @@ class Conflict:
             f"leave no way to form {clusters}"
         )
 
+    def _sentence_about_sizes(self, name: Callable[[int], str]) -> str:
+        if self.kind != "group size":
+            return self.sizes
+        group = self.groups[0]
+        if len(group) == 1:
+            return f"point {name(group[0])} {self.sizes}"
+        return f"the {len(group)} points tied together by must-links {self.sizes}"
+
     def _walk(self, name: Callable[[int], str]) -> str:
         """Write consecutive links as ``1 = 2 ≠ 3``, without the closing cannot-link of a must-link path."""
         links = [link for link in self.links if self.kind == "odd cycle" or link[0] == "must-link"]
@@ -113,12 +130,16 @@ class Conflict:
 def explain(instance: Instance, deadline: Deadline | None = None) -> Conflict:
     """Find a small contradiction among the constraints of an infeasible instance.
 
-    The kinds are tried from the simplest to the hardest: a path of must-links against a cannot-link, too few groups,
+    The kinds are tried from the simplest to the hardest: sizes that do not add up, a path of must-links against a cannot-link, too few groups,
     an odd cycle (two clusters), a clique of k + 1 groups, and finally a subset found by deleting what is not needed.
     The subset is as small as the time allows; what is returned contradicts itself in any case.
     """
     deadline = deadline or Deadline(EXPLANATION_SECONDS)
     k = instance.n_clusters
+    if instance.limits is not None:
+        about_sizes = explain_sizes(instance, instance.limits, deadline)
+        if about_sizes is not None:
+            return about_sizes
     group_of = connected(instance.n_points, instance.must_link)
     if k == 1:
         i, j = instance.cannot_link[0].tolist()
@@ -134,6 +155,39 @@ def explain(instance: Instance, deadline: Deadline | None = None) -> Conflict:
     if k == 2:
         return _conflict(instance, "odd cycle", _shortest_odd_cycle(instance, deadline))
     return _uncolourable_subset(instance, group_of, deadline)
+
+
+def explain_sizes(instance: Instance, limits: SizeLimits, deadline: Deadline) -> Conflict | None:
+    """Say why clusters cannot have the sizes asked for; ``None`` if the links contradict each other without them."""
+    words = wrong_total(limits, instance.n_clusters)
+    if words:
+        return _conflict(instance, "size", [], sizes=words)
+    group_of = connected(instance.n_points, instance.must_link)
+    totals = limits.totals(group_of, int(group_of.max()) + 1)
+    largest = max(range(len(totals)), key=totals.__getitem__)
+    if totals[largest] > limits.most:
+        group = np.flatnonzero(group_of == largest).tolist()
+        links = _connecting_links(_neighbour_lists(instance.must_link), group)
+        words = too_large(limits, totals[largest], len(group))
+        return _conflict(instance, "group size", sorted(links), (tuple(group),), is_minimal=False, sizes=words)
+    k = instance.n_clusters
+    links = [("must-link", i, j) for i, j in instance.must_link.tolist()]
+    links += [("cannot-link", i, j) for i, j in instance.cannot_link.tolist()]
+    if len(totals) < k or contradicts(instance.n_points, links, k, deadline):
+        return None
+    few = deadline.within(min(EXPLANATION_SECONDS, deadline.remaining()) / 2)
+
+    def do_not_fit(kept: list[Link]) -> bool:
+        return cannot_pack(limits, instance.n_points, _pairs(kept, "must-link"), _pairs(kept, "cannot-link"), k, few)
+
+    if do_not_fit([]):
+        links = []
+    elif len(links) <= _MOST_LINKS_TO_SHRINK:
+        links = _shrink(links, do_not_fit, few)
+    words = f"no way to form {k} clusters keeps the {limits_in_words(instance)}"
+    words += " and these constraints" if links else ""
+    words += "; an exhaustive search decided that"
+    return _conflict(instance, "sizes", links, is_minimal=bool(links) and not few.passed(), sizes=words)
 
 
 def contradicts(n_points: int, links: Iterable[Link], k: int, deadline: Deadline | None = None) -> bool:
@@ -158,12 +212,13 @@ def _conflict(
     groups: tuple[tuple[int, ...], ...] = (),
     *,
     is_minimal: bool = True,
+    sizes: str = "",
 ) -> Conflict:
     stated = instance.constraints
     reasons: tuple[str, ...] = tuple(kind for kind, _, _ in links)
     if stated.partial_labels is not None or stated.split is not None or stated.diameter is not None:
         reasons = tuple(stated.reason(kind, i, j) for kind, i, j in links)
-    return Conflict(sort, instance.n_clusters, tuple(links), reasons, groups, is_minimal)
+    return Conflict(sort, instance.n_clusters, tuple(links), reasons, groups, is_minimal, sizes)
 
 
 def _merging_links(instance: Instance) -> list[Link]:
