@@ -6,6 +6,7 @@ The module is not called ``solve``, so that ``certimeans.solve`` is the function
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from certimeans.arguments import as_n_jobs, as_seed
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError, InternalError
+from certimeans.presolve.conflicts import no_clustering_within
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightless
 from certimeans.problem.clustering import Clustering, as_labels
@@ -286,6 +288,8 @@ def _checked(
         )
         if not again.satisfies(instance) or again.cost != clustering.cost or outcome.lower_bound > again.cost:
             raise InternalError("the result contradicts itself; please report this with the data")
+    elif outcome.is_complete and outcome.lower_bound == math.inf and instance.limits is not None:
+        raise InfeasibleError(no_clustering_within(instance))
     elif outcome.status is SolveStatus.OPTIMAL:
         raise InternalError("the search ended without a clustering and without a proof; please report this")
     statistics = replace(
@@ -303,7 +307,7 @@ def _checked(
         statistics=statistics,
         target_gap=target_gap,
         seed=seed,
-        message=outcome.message + _hint(instance, outcome),
+        message="; ".join(filter(None, [outcome.message + _hint(instance, outcome), _undecided(presolved, clustering)])),
         history=tuple(history.entries),
         search_tree=outcome.tree,
         is_complete=outcome.is_complete,
@@ -318,6 +322,13 @@ def _hint(instance: Instance, outcome: SearchOutcome) -> str:
         return ""
     value = instance.points[entry]
     return f"; points[{entry[0]}, {entry[1]}] = {value:.6g} lies far from all others: is it a mistake or a fill value?"
+
+
+def _undecided(presolved: Presolved, clustering: Clustering | None) -> str:
+    """Say that nobody knows whether there is a clustering."""
+    if clustering is not None or presolved.colouring is not None or presolved.instance.limits is None:
+        return ""
+    return "it is undecided whether any clustering keeps the limits on sizes"
 
 
 @contextmanager

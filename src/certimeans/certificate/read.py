@@ -13,6 +13,7 @@ import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.certificate.archive import Archive, read_json, require
+from certimeans.certificate.sizes import Limits, Stated, read_sizes
 from certimeans.errors import MalformedCertificateError
 
 _MOST_SUPER_POINTS = 10_000  # a relaxation has matrices of that size
@@ -88,6 +89,7 @@ class Certificate:
         self.d = 0 if self.is_gram else _integer(content, "d", 1)
         self.k = _integer(content, "k", 1)
         require(self.k <= self.n, f"certificate.json: k is {self.k}, but there are only {self.n} points")
+        self._read_sizes = read_sizes(content.get("cluster_sizes"), self.k)
         has_clustering = content.get("objective", ...) is not None
         self.objective = number(content, "objective", "certificate.json") if has_clustering else None
         self.lower_bound = number(content, "lower_bound", "certificate.json")
@@ -117,6 +119,11 @@ class Certificate:
         for pairs in (self.must_link, self.cannot_link):
             digest.update(np.array([len(pairs)], dtype="<i8").tobytes())
             digest.update(np.ascontiguousarray(pairs, dtype="<i8").tobytes())
+        if self.sizes is not None:
+            digest.update(b"sizes\n")
+            for numbers in self.sizes.lists():
+                digest.update(np.array([-1 if numbers is None else len(numbers)], dtype="<i8").tobytes())
+                digest.update(np.array([] if numbers is None else numbers, dtype="<f8").tobytes())
         return digest.hexdigest()
 
     def merges(self, step: Step) -> IntArray:
@@ -167,6 +174,16 @@ class Certificate:
         require(bool((self.weights > 0).all()), "weights must be positive")
         self.must_link = self._pairs("must_link")
         self.cannot_link = self._pairs("cannot_link")
+        self.sizes: Stated | None = None
+        self.limits: Limits | None = None
+        if self._read_sizes is not None:
+            stated, has_capacity = self._read_sizes
+            if has_capacity:
+                capacity: FloatArray = load("capacity", "<f8", (self.n,)) + 0.0
+                require(bool((capacity >= 0).all()), "capacity must not be negative")
+                stated = stated._replace(capacity=capacity)
+            self.sizes = stated
+            self.limits = Limits(stated, self.n, self.k)
         self.labels: IntArray | None = None
         if has_clustering:
             self.labels = load("labels", "<i8", (self.n,))
@@ -175,13 +192,14 @@ class Certificate:
     def _check_archive(self, *, has_clustering: bool) -> None:
         """Require that the archive has nothing but what the proof names, and that it cannot be larger than that."""
         names = {self.geometry, "weights", "must_link", "cannot_link"} | ({"labels"} if has_clustering else set())
+        names |= {"capacity"} if self._read_sizes is not None and self._read_sizes[1] else set()
         steps = [step for entry in self.proof for step in entry]
         names |= {f"e{step.entry}s{step.number}_{name}" for step in steps for name in ARRAYS[step.kind]}
         require(not self._archive.has_doubles(), "certificate.npz: an array is there twice")
         extra = sorted(self._archive.names() - names)
         require(not extra, f"certificate.npz: nothing uses the array {extra[0] if extra else ''}")
         n, cuts = self.n, 21 * 10_000 * (self.n + 100)
-        instance = 8 * n * (n if self.is_gram else self.d) + 16 * n + 16 * n * n
+        instance = 8 * n * (n if self.is_gram else self.d) + 24 * n + 16 * n * n
         largest_step = max(8 * n * (self.k + 1), 8 * n + cuts + 2 * n * (n + 1))
         limit = instance + len(steps) * largest_step + 4096 * len(names)
         require(self._archive.total_bytes() <= limit, "certificate.npz: this is far larger than it has to be")

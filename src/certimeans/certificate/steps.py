@@ -85,7 +85,7 @@ def relaxation(context: Context, state: State, step: Step) -> Bound:
 
 def infeasible(context: Context, state: State, step: Step) -> float:
     """Decide that no clustering satisfies the state."""
-    if not state.is_infeasible(context.certificate.k):
+    if not state.is_infeasible(context.certificate.k, context.certificate.limits):
         raise CertificateError(f"{step.where}: this is claimed to be infeasible, but there are clusterings")
     return math.inf
 

@@ -11,6 +11,7 @@ from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.heuristics.descent import is_better
+from certimeans.heuristics.limited.search import search_within_limits
 from certimeans.heuristics.lloyd import centroids, costs_at_centres
 from certimeans.heuristics.memetic import MemeticSearch
 from certimeans.heuristics.settings import SearchSettings
@@ -39,7 +40,8 @@ def search_clustering(
     Parameters
     ----------
     colouring
-        Colours that keep the cannot-links, at most k of them, if known: the last resort among the starts.
+        Colours that keep the cannot-links, at most k of them, if known: the last resort among the starts. Where sizes
+        are limited, they keep the limits, too.
     start
         A clustering of the super-points to begin with; if it breaks cannot-links it is mended where possible.
     seed
@@ -52,8 +54,8 @@ def search_clustering(
     Returns
     -------
     IntArray or None
-        Labels of the super-points: k non-empty clusters, no cannot-link broken. ``None`` if none was found, which
-        proves nothing.
+        Labels of the super-points: k non-empty clusters, no cannot-link broken, and no limit on sizes. ``None`` if none
+        was found, which proves nothing.
     """
     settings = settings or SearchSettings()
     deadline = deadline or Deadline()
@@ -62,6 +64,16 @@ def search_clustering(
         return None
     if start is not None:
         start = _checked_start(start, size, k)
+    if super_points.limits is not None:
+        return search_within_limits(
+            super_points,
+            settings,
+            colouring=colouring,
+            start=start,
+            seed=seed,
+            deadline=deadline,
+            on_improvement=on_improvement,
+        )
     order, degeneracy = smallest_last_order(graph)
     # Else assignment in this order keeps the cannot-links and Kempe chains stay short; nothing else is needed.
     is_dense = degeneracy >= k or len(graph.edges) > settings.links_of_dense_graph * size

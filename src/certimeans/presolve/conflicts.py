@@ -190,6 +190,14 @@ def explain_sizes(instance: Instance, limits: SizeLimits, deadline: Deadline) ->
     return _conflict(instance, "sizes", links, is_minimal=bool(links) and not few.passed(), sizes=words)
 
 
+def no_clustering_within(instance: Instance) -> Conflict:
+    """Say that a search over all clusterings found none that keeps the limits on sizes."""
+    links = len(instance.must_link) + len(instance.cannot_link) > 0
+    words = f"no way to form {instance.n_clusters} clusters keeps the {limits_in_words(instance)}"
+    words += " and the links" if links else ""
+    return _conflict(instance, "sizes", [], is_minimal=False, sizes=f"{words}; the search over all of them decided that")
+
+
 def contradicts(n_points: int, links: Iterable[Link], k: int, deadline: Deadline | None = None) -> bool:
     """Whether links are proven to leave no proper partition into at most k clusters."""
     links = list(links)

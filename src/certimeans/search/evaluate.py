@@ -21,6 +21,7 @@ from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected
+from certimeans.presolve.packing import find_packing
 from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering, by_first_appearance
 from certimeans.proof.steps import CovarianceStep, InfeasibleStep, MergeStep, RelaxationStep, Step
@@ -42,6 +43,8 @@ from certimeans.status import pruning_cost
 _LARGE_SEARCH = 20_000
 """From so many super-points on, clusterings are told as they are found: one search may take all the time there is."""
 _SECONDS_BETWEEN_REPORTS = 10.0
+_PACKING_STEPS = 20_000
+"""How long an exact search looks for a clustering of a node within limits on sizes: some tenths of a second."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,8 @@ class _Evaluation:
     def _decide(self, points: SuperPoints, colouring: IntArray | None) -> NodeOutcome:
         """Bound and search until the node can be pruned, or it is clear that it must be branched on."""
         self.size = points.size
+        if points.limits is not None and colouring is not None and np.isinf(self.best_cost):
+            self._take(points, colouring)  # heuristics may miss what an exact search has found
         if self.task.number == 0 and self.task.inheritance is None:
             self._ask(CovarianceBounder(), points)
             self._search(points, self.settings.root_search, colouring=colouring)
@@ -147,7 +152,10 @@ class _Evaluation:
         if not self.task.decisions and self.task.inheritance is None:
             return self.presolved.super_points, self.presolved.merges, self.presolved.colouring
         points, merges = node_super_points(self.presolved, self.task, self.deadline)
-        return points, merges, find_colouring(points.graph, points.n_clusters, self.deadline)
+        colouring = find_colouring(points.graph, points.n_clusters, self.deadline)
+        if points.limits is not None:
+            colouring = find_packing(points, _PACKING_STEPS, self.deadline)
+        return points, merges, colouring
 
     def _ask(self, bounder: Bounder, points: SuperPoints) -> Answer:
         """Let a bounder work until the node can be pruned."""
