@@ -39,6 +39,7 @@ class Multipliers(NamedTuple):
     coefficients: IntArray
     multipliers: FloatArray
     slack: FloatArray
+    size_multipliers: FloatArray | None = None
 
     @classmethod
     def none(cls, groups: IntArray, size: int, unit: Fraction) -> Multipliers:
@@ -162,7 +163,11 @@ class Certificate:
         slack = load(f"{prefix}slack", "<f4", (size * (size + 1) // 2,)).astype(np.float64)
         units = [Fraction(number(step.content, key, step.where)) for key in ("unit", "weight_unit")]
         require(min(units) > 0, f"{step.where}: unit and weight_unit must be positive")
-        return Multipliers(groups, size, units[0], units[1], start, members, coefficients, multipliers, slack)
+        sizes: FloatArray | None = None
+        if self.has_size_rows:
+            sizes = load(f"{prefix}size_multiplier", "<f8", (size, 2))
+            require(bool((sizes >= 0).all()), f"{prefix}size_multiplier: a multiplier is negative")
+        return Multipliers(groups, size, units[0], units[1], start, members, coefficients, multipliers, slack, sizes)
 
     def _load_instance(self, *, has_clustering: bool) -> None:
         self._check_archive(has_clustering=has_clustering)
@@ -176,6 +181,7 @@ class Certificate:
         self.cannot_link = self._pairs("cannot_link")
         self.sizes: Stated | None = None
         self.limits: Limits | None = None
+        self.has_size_rows = False  # whether relaxations have multipliers for limits on sizes
         if self._read_sizes is not None:
             stated, has_capacity = self._read_sizes
             if has_capacity:
@@ -184,6 +190,7 @@ class Certificate:
                 stated = stated._replace(capacity=capacity)
             self.sizes = stated
             self.limits = Limits(stated, self.n, self.k)
+            self.has_size_rows = not self.limits.follow(self.weights)
         self.labels: IntArray | None = None
         if has_clustering:
             self.labels = load("labels", "<i8", (self.n,))
@@ -195,6 +202,9 @@ class Certificate:
         names |= {"capacity"} if self._read_sizes is not None and self._read_sizes[1] else set()
         steps = [step for entry in self.proof for step in entry]
         names |= {f"e{step.entry}s{step.number}_{name}" for step in steps for name in ARRAYS[step.kind]}
+        if self._read_sizes is not None:
+            relaxations = [step for step in steps if step.kind == "relaxation"]
+            names |= {f"e{step.entry}s{step.number}_size_multiplier" for step in relaxations}
         require(not self._archive.has_doubles(), "certificate.npz: an array is there twice")
         extra = sorted(self._archive.names() - names)
         require(not extra, f"certificate.npz: nothing uses the array {extra[0] if extra else ''}")

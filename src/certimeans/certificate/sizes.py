@@ -80,7 +80,7 @@ class Limits:
             require(all(self._agrees(stated, size) for size in exact), "certificate.json: sizes break the other limits")
         else:
             least = 0 if stated.size_min is None else self._units(stated.size_min)
-            most = total if stated.size_max is None else self._units(stated.size_max)
+            most = total if stated.size_max is None else min(total, self._units(stated.size_max))
             self.slots = [(least, most)] * k
 
     def _units(self, number: float) -> int:
@@ -96,6 +96,12 @@ class Limits:
         for group, amount in zip(groups.tolist(), self.amounts, strict=True):
             totals[group] += amount
         return totals
+
+    def follow(self, weights: FloatArray) -> bool:
+        """Whether what points count is proportional to their weights, exactly."""
+        first, unit = self.amounts[0], Fraction(weights[0])
+        pairs = set(zip(self.amounts, weights.tolist(), strict=True))
+        return all(amount > 0 and amount * unit == first * Fraction(weight) for amount, weight in pairs)
 
     def are_kept(self, labels: IntArray, k: int) -> bool:
         """Whether clusters keep the limits."""

@@ -21,6 +21,7 @@ from certimeans.certificate.ball import covariance_in_balls, relaxation_in_balls
 from certimeans.certificate.bound import covariance_in_floats, relaxation_in_floats
 from certimeans.certificate.geometry import Geometry
 from certimeans.certificate.read import Certificate, Multipliers, Step
+from certimeans.certificate.size_bounds import SizeTerms
 from certimeans.certificate.state import State
 from certimeans.errors import CertificateError
 
@@ -71,16 +72,27 @@ def relaxation(context: Context, state: State, step: Step) -> Bound:
     """Compute the bound that multipliers prove."""
     proof = context.certificate.multipliers(step)
     forbidden = state.forbidden(proof.groups, proof.size, step.where)
+    sizes = _size_terms(context.certificate, proof)
+    if sizes is not None:
+        forbidden |= sizes.forbidden()
     upper = np.triu_indices(proof.size)
     wrong = np.flatnonzero((proof.slack < 0) & ~forbidden[upper])
-    if wrong.size:
+    if wrong.size and not (sizes is not None and sizes.is_proportional):
         i, j = upper[0][wrong[0]], upper[1][wrong[0]]
         raise CertificateError(f"{step.where}: the slack of super-points {i} and {j}, which may link, is negative")
     if context.data.is_zero:
         return 0.0
     if context.pool is not None:
-        return context.pool.submit(_prove_in_pool, proof, forbidden)
-    return RELAXATION[context.arithmetic](context.data, proof, forbidden, context.certificate.k)
+        return context.pool.submit(_prove_in_pool, proof, forbidden, sizes)
+    return RELAXATION[context.arithmetic](context.data, proof, forbidden, context.certificate.k, sizes)
+
+
+def _size_terms(certificate: Certificate, proof: Multipliers) -> SizeTerms | None:
+    """Return the limits on sizes as limits of super-points."""
+    limits = certificate.limits
+    if limits is None:
+        return None
+    return SizeTerms(limits.totals(proof.groups, proof.size), limits.slots, not certificate.has_size_rows)
 
 
 def infeasible(context: Context, state: State, step: Step) -> float:
@@ -125,6 +137,6 @@ def start_worker(data: Geometry, arithmetic: Arithmetic, k: int) -> None:
     _worker["context"] = (data, arithmetic, k)
 
 
-def _prove_in_pool(proof: Multipliers, forbidden: BoolArray) -> float:
+def _prove_in_pool(proof: Multipliers, forbidden: BoolArray, sizes: SizeTerms | None) -> float:
     data, arithmetic, k = _worker["context"]
-    return RELAXATION[arithmetic](data, proof, forbidden, k)
+    return RELAXATION[arithmetic](data, proof, forbidden, k, sizes)

@@ -103,7 +103,7 @@ class Instance:
         for name, links in (("must_link", pairs.must_link), ("cannot_link", pairs.cannot_link)):
             links.setflags(write=False)
             object.__setattr__(self, name, links)
-        limits = exact_limits(self.constraints.cluster_sizes, len(table), n_clusters)
+        limits = exact_limits(self.constraints.cluster_sizes, weights, n_clusters)
         object.__setattr__(self, "limits", limits)
         self._check_range_of_costs()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from numbers import Real
@@ -138,6 +138,8 @@ class SizeLimits:
         What an integer counts in the user's numbers.
     counts_points
         Whether every point counts 1.
+    follows_weights
+        Whether amounts are proportional to the weights of the points.
     """
 
     amounts: Amounts
@@ -146,6 +148,7 @@ class SizeLimits:
     exact: tuple[int, ...] | None
     unit: Fraction
     counts_points: bool
+    follows_weights: bool
 
     @property
     def fits(self) -> bool:
@@ -176,7 +179,7 @@ class SizeLimits:
     def merged(self, group_of: IntArray, size: int) -> SizeLimits:
         """Let points with one number in ``group_of`` count as one."""
         amounts = sum_amounts(self.amounts, group_of, size)
-        return SizeLimits(amounts, self.least, self.most, self.exact, self.unit, self.counts_points)
+        return replace(self, amounts=amounts)
 
     def as_number(self, amount: int) -> float:
         """Return an amount in the user's numbers, rounded where it has to be: for information only."""
@@ -196,7 +199,7 @@ class SizeLimits:
         return words if first != second else f"{words} by {shown(abs(amount - limit) * self.unit)}"
 
 
-def exact_limits(stated: StatedSizes | None, n_points: int, n_clusters: int) -> SizeLimits | None:
+def exact_limits(stated: StatedSizes | None, weights: FloatArray, n_clusters: int) -> SizeLimits | None:
     """Turn what a user states into exact integers; ``None`` if nothing is limited.
 
     Raises
@@ -206,6 +209,7 @@ def exact_limits(stated: StatedSizes | None, n_points: int, n_clusters: int) -> 
     """
     if stated is None:
         return None
+    n_points = len(weights)
     stated.check_range(n_points)
     if not stated.has_limits:
         raise InputError("capacity says what size limits apply to; give size_min, size_max or sizes as well")
@@ -229,7 +233,19 @@ def exact_limits(stated: StatedSizes | None, n_points: int, n_clusters: int) -> 
     if exact is not None:
         least, most = exact[0], exact[-1]
     amounts.setflags(write=False)
-    return SizeLimits(amounts, least, most, exact, scale, stated.capacity is None)
+    follows = _are_proportional(np.ones(n_points) if stated.capacity is None else stated.capacity, weights)
+    return SizeLimits(amounts, least, most, exact, scale, stated.capacity is None, follows)
+
+
+def _are_proportional(values: FloatArray, weights: FloatArray) -> bool:
+    """Whether doubles are proportional, without rounding; weights are positive."""
+    if not values.min() > 0:
+        return False
+    ratio = Fraction(values[0]) / Fraction(weights[0])
+    if Fraction(float(ratio)) == ratio and math.frexp(float(ratio))[0] == 0.5:  # a power of two scales without rounding
+        return bool((values == weights * float(ratio)).all())
+    pairs = set(zip(values.tolist(), weights.tolist(), strict=True))
+    return all(Fraction(value) == ratio * Fraction(weight) for value, weight in pairs)
 
 
 def sum_amounts(amounts: Amounts, group_of: IntArray, size: int) -> Amounts:

@@ -22,7 +22,9 @@ from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector
+from certimeans.bounds.relaxation.polyhedral_box import BoxProjector
 from certimeans.bounds.relaxation.safe_bound import SafeBound, safe_lower_bound
+from certimeans.bounds.relaxation.size_rows import make_size_rows
 from certimeans.bounds.relaxation.spectral import SpectralProjector, SpectralSettings
 
 _TINY = 1e-30  # not for tuning: keeps a quotient finite
@@ -78,11 +80,15 @@ class AdmmSettings:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """What a solver can be started from: matrices whose upper triangles count, and cuts with multipliers."""
+    """What a solver can be started from: matrices whose upper triangles count, and cuts with multipliers.
+
+    If limits on sizes are rows (:class:`~.sizes.SizeRows`), there are two multipliers for each super-point.
+    """
 
     primal: FloatArray
     dual: FloatArray
     cuts: Cuts
+    size_multipliers: FloatArray | None = None
 
     @classmethod
     def cold(cls, relaxation: Relaxation) -> Iterate:
@@ -103,9 +109,8 @@ class Admm:
         self.relaxation = relaxation
         self.settings = settings
         self.primal, self.dual = start.primal.copy(), start.dual.copy()
-        self.cuts = start.cuts
-        self.rows = CutRows.build(self.cuts, relaxation)
-        self.multipliers = self.cuts.multipliers * self.rows.norms
+        self._sizes = make_size_rows(relaxation, start.size_multipliers)
+        self._set_cuts(start.cuts)
         self.iterations = 0
         self.penalty = settings.penalty if len(start.cuts) == 0 else settings.warm_penalty
         self.primal_residual = self.dual_residual = np.inf
@@ -113,7 +118,12 @@ class Admm:
         self._spectral_projector = SpectralProjector(
             relaxation.direction, relaxation.n_clusters - 1, seed, settings.spectral
         )
-        self._polyhedral_projector = PolyhedralProjector(relaxation.direction, relaxation.forbidden, settings.sweeps)
+        if self._sizes is None:
+            self._polyhedral_projector = PolyhedralProjector(
+                relaxation.direction, relaxation.forbidden, settings.sweeps
+            )
+        else:
+            self._polyhedral_projector = BoxProjector(relaxation, settings.sweeps)
         self._spectral = np.zeros((relaxation.size, relaxation.size), dtype=np.float32)
 
     def iterate(self) -> None:
@@ -143,8 +153,8 @@ class Admm:
             self._spectral,
             self.primal,
             self.dual,
-            self.multipliers,
-            self.rows,
+            self._all_multipliers,
+            self._all_rows,
             self.penalty,
             self.settings.over_relaxation,
         )
@@ -161,12 +171,26 @@ class Admm:
 
     def replace_cuts(self, cuts: Cuts) -> None:
         """Go on with other cuts, with the multipliers they bring, and with a smaller penalty."""
-        self.cuts = cuts
-        self.rows = CutRows.build(cuts, self.relaxation)
-        self.multipliers = cuts.multipliers * self.rows.norms
+        if self._sizes is not None:
+            self._sizes.renew(self._all_multipliers[len(self.cuts) :], np.diag(self.spectral_matrix()))
+        self._set_cuts(cuts)
         settings = self.settings
         final = max(settings.final_penalty, settings.final_penalty_each / self.relaxation.size)
         self.penalty = max(final, min(self.penalty, settings.penalty) * settings.penalty_decay)
+
+    def _set_cuts(self, cuts: Cuts) -> None:
+        """Use cuts with the multipliers they bring, and the rows of limits on sizes after them."""
+        self.cuts = cuts
+        self.rows = CutRows.build(cuts, self.relaxation)
+        self.multipliers = cuts.multipliers * self.rows.norms
+        self._all_rows, self._all_multipliers = self.rows, self.multipliers
+        if self._sizes is not None:
+            self._all_rows = self.rows.followed_by(self._sizes.rows)
+            self._all_multipliers = np.concatenate([self.multipliers, self._sizes.multipliers])
+            self.multipliers = self._all_multipliers[: len(cuts)]  # the same numbers
+
+    def _size_multipliers(self) -> FloatArray | None:
+        return None if self._sizes is None else self._sizes.as_table(self._all_multipliers[len(self.cuts) :])
 
     def spectral_matrix(self) -> FloatArray:
         """Return Y, whose violated cuts are worth adding."""
@@ -175,8 +199,8 @@ class Admm:
 
     def snapshot(self) -> Iterate:
         """Copy the present iterate."""
-        return Iterate(self.primal.copy(), self.dual.copy(), self.current_cuts())
+        return Iterate(self.primal.copy(), self.dual.copy(), self.current_cuts(), self._size_multipliers())
 
     def safe_bound(self) -> SafeBound:
         """Prove a bound from the present multipliers."""
-        return safe_lower_bound(self.relaxation, self.rows, self.multipliers, self.dual)
+        return safe_lower_bound(self.relaxation, self.rows, self.multipliers, self.dual, self._size_multipliers())

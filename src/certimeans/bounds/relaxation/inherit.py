@@ -4,7 +4,8 @@ A child keeps the parent's super-points and forbids more pairs, or merges some o
 new super-point g, the column with sqrt(w_i / w_g) at its members i. Then E'E = I and E maps the child's u to the
 parent's, so the child's objective is E'CE, and with E'LE and the same multipliers of the (merged) cuts its matrix G is
 E'GE: the parent's compressed to a subspace that contains u. Its lowest eigenvalues on the complement of u are no lower
-than the parent's. And E >= 0, so what was non-negative stays so. Forbidding a pair only frees an entry of G.
+than the parent's. And E >= 0, so what was non-negative stays so. Forbidding a pair only frees an entry of G. The limit
+on sizes of a super-point i, as :class:`~.sizes.SizeRows` states it, becomes w_i / w_g times that of g.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from certimeans.bounds.relaxation.model import Relaxation
 
 def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, group_of: IntArray) -> Iterate:
     """Carry a parent's iterate to a child, whose super-point ``group_of[i]`` contains the parent's i."""
-    primal, dual, cuts = iterate.primal, iterate.dual, iterate.cuts
+    primal, dual, cuts, sizes = iterate.primal, iterate.dual, iterate.cuts, iterate.size_multipliers
     size = len(parent_weights)
     if child.size < size:
         shares = np.sqrt(parent_weights) / child.root_weights[group_of]
         expansion = csr_array((shares, (np.arange(size), group_of)), shape=(size, child.size))
         primal, dual = (_compress(matrix, expansion) for matrix in (primal, dual))
         cuts = cuts.merged(group_of)
-    return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts)
+        sizes = None if sizes is None else expansion.multiply(shares[:, None]).T @ sizes
+    return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts, sizes)
 
 
 def _compress(upper: FloatArray, expansion: csr_array) -> FloatArray:
