@@ -406,13 +406,42 @@ _SLOW = """
 
 def test_two_first_runs_at_once_compile_once(tmp_path: Path) -> None:
     """The second says that it waits, and then finds all done."""
-    with _start(_SLOW, "1.5", CERTIMEANS_CACHE_DIR=str(tmp_path)) as first:
+    with _start(_SLOW, "5", CERTIMEANS_CACHE_DIR=str(tmp_path)) as first:
         assert first.stdout is not None
         assert first.stdout.readline() == "begun\n"
         second = _python(_SLOW, "0", CERTIMEANS_CACHE_DIR=str(tmp_path))
         assert first.wait() == 0
     assert second.stdout.split() == ["False"]
     assert second.stderr.splitlines() == [WAITING]
+
+
+def test_a_child_that_outlives_its_run_does_not_keep_the_turn(tmp_path: Path) -> None:
+    """A fork inherits open files, but not the turn to compile."""
+    forks = _SLOW.replace("def part():", "def part():\n        import os\n        child = os.fork()")
+    forks = forks.replace('print("begun", flush=True)', 'print("begun", child, flush=True) if child else None')
+    with _start(forks, "60", CERTIMEANS_CACHE_DIR=str(tmp_path)) as first:
+        assert first.stdout is not None
+        child = int(first.stdout.readline().split()[1])
+        try:
+            first.send_signal(signal.SIGKILL)
+            second = _python(_SLOW, "0", CERTIMEANS_CACHE_DIR=str(tmp_path))
+        finally:
+            os.kill(child, signal.SIGKILL)
+    assert second.stdout.split() == ["begun", "True"]
+
+
+def test_nobody_waits_for_long(tmp_path: Path) -> None:
+    """A run that compiles for longer than that is not waited for: both compile."""
+    impatient = _SLOW.replace(
+        "def part", "import certimeans.compilation.preparation as it\n    it._SECONDS_TO_WAIT = 0.3\n    def part"
+    )
+    with _start(_SLOW, "60", CERTIMEANS_CACHE_DIR=str(tmp_path)) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "begun\n"
+        second = _python(impatient, "0", CERTIMEANS_CACHE_DIR=str(tmp_path))
+        first.kill()
+    assert second.stdout.split() == ["begun", "True"]
+    assert second.stderr.splitlines() == [WAITING, NOTE]
 
 
 def test_a_first_run_that_dies_leaves_the_turn_to_the_next(tmp_path: Path) -> None:

@@ -13,9 +13,12 @@ PACKAGE = Path(certimeans.__file__).parent
 LAYERS = (
     "problem", "presolve", "heuristics", "proof", "bounds", "search", "report", "bench", "commands",
 )  # fmt: skip
-SHARED = {"_typing", "_version", "errors", "status", "deadline", "randomness", "compilation", "warmup", "printing"}
+SHARED = {
+    "_typing", "_version", "errors", "status", "deadline", "randomness", "compilation", "warmup", "printing", "orphans",
+    "blas",
+}  # fmt: skip
 """Modules that every folder may use; ``warmup`` imports what it compiles when it is called."""
-INDEPENDENT = {"certificate": {"_typing", "errors"}}
+INDEPENDENT = {"certificate": {"_typing", "errors", "orphans"}}
 """The checker uses nothing of the solver."""
 ON_TOP = {"baselines"}
 """May use every folder up to search; nothing but bench may use it."""

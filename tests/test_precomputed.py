@@ -1,6 +1,7 @@
 """Problems without points: a Gram matrix or squared distances, through every door."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import KFold
 
-from certimeans import CertifiedKMeans, InputError, SolveResult, solve, verify, write_points
+from certimeans import CertifiedKMeans, InputError, SolveResult, SolveStatus, solve, verify, write_points
 from certimeans.cli import main
 from certimeans.problem.nearest import KernelCentres
 from certimeans.report.html import render_report
 from certimeans.report.plots import plot_centres, plot_clusters
+from tests.oracles.certificates import Task
+from tests.oracles.instances import SmallInstance
 from tests.report.test_html import Page
 
 POINTS = np.random.default_rng(0).normal(size=(30, 2)) + 4.0 * (np.arange(30) % 3)[:, None]
@@ -151,3 +154,35 @@ def test_the_smallest_numbers_are_taken_as_they_are_or_refused() -> None:
         solve(gram=least * np.eye(3), n_clusters=2)
     with pytest.raises(InputError, match=r"squared_distances\[0, 1\] is 4.94066e-324, too small"):
         solve(squared_distances=least * (1 - np.eye(3)), n_clusters=2)
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_costs_that_drown_in_large_entries_are_never_undercut(block: int, tmp_path: Path) -> None:
+    """Entries up to 2^50 times the costs, against all partitions in rational arithmetic; the checker follows."""
+    random = np.random.default_rng(block)
+    for _ in range(12):
+        n, k = int(random.integers(3, 7)), int(random.integers(1, 4))
+        factors = random.integers(-4, 5, size=(n, n))
+        drift = random.normal(size=n) * 2.0 ** random.integers(-20, 50)
+        gram = 2.0 ** random.integers(-3, 3) * (factors + factors.T) * random.integers(0, 2)
+        gram = gram + (drift[:, None] + drift) + 2.0 ** random.integers(-20, 51)
+        weights = random.integers(1, 4, size=n).astype(float)
+        small = SmallInstance([[0.0]] * n, k, [], [], weights.tolist())
+        task = Task(small, gram=gram.tolist())
+        optimum = task.optimum()
+        assert optimum is not None
+        result = solve(gram=gram, n_clusters=k, sample_weight=weights, time_limit=20)
+        assert result.status is not SolveStatus.TIME_LIMIT  # rounding is noticed
+        assert result.labels is not None
+        assert Fraction(result.lower_bound) <= optimum[0] <= task.cost(result.labels.tolist())
+        assert task.cost(result.labels.tolist()) <= Fraction(result.objective)
+        result.save(tmp_path, overwrite=True, report=False)
+        assert verify(tmp_path).lower_bound >= result.lower_bound
+
+
+def test_a_cost_of_zero_beside_huge_entries_ends_soon() -> None:
+    """Every clustering costs 0, and rounding hides that: branching cannot help, and is not tried."""
+    result = solve(gram=np.full((9, 9), 1e15), n_clusters=3, time_limit=20)
+    assert result.objective == 0
+    assert result.nodes == 1
+    assert result.status is SolveStatus.INTERRUPTED

@@ -99,7 +99,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     array([1])
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # parameters, as scikit-learn wants them
         self,
         n_clusters: int = 8,
         *,

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from certimeans.arguments import as_n_jobs, as_seed
+from certimeans.blas import one_blas_thread
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError, InternalError
+from certimeans.heuristics.quick import quick_clustering
 from certimeans.presolve.conflicts import no_clustering_within
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightless
@@ -214,7 +215,7 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
     prepare(instance)  # compilation does not count towards the time limit
     deadline = Deadline(_seconds_to_search(limits.seconds, instance))
     history = History(callback)
-    with _interruptible(deadline), threadpool_limits(limits=1, user_api="blas"):
+    with _interruptible(deadline), one_blas_thread():
         store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
         saved = None if store is None else _load(store)
         history.begin()
@@ -239,7 +240,16 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
             outcome = coordinator.run()
         finally:
             workers.close()
+        if incumbent.clustering is None:
+            _offer_any(incumbent, presolved, seed)
     return _checked(presolved, incumbent, outcome, history, limits.gap, seed, deadline.elapsed())
+
+
+def _offer_any(incumbent: Incumbent, presolved: Presolved, seed: int) -> None:
+    """Offer a clustering that takes no search, where the time did not suffice for one."""
+    labels = quick_clustering(presolved.super_points, presolved.colouring, seed)
+    if labels is not None:
+        incumbent.offer(presolved.super_points.expand_labels(labels))
 
 
 def _seconds_to_search(seconds: float | None, instance: Instance) -> float | None:
@@ -292,6 +302,7 @@ def _checked(
         raise InfeasibleError(no_clustering_within(instance))
     elif outcome.status is SolveStatus.OPTIMAL:
         raise InternalError("the search ended without a clustering and without a proof; please report this")
+    undecided = _undecided(presolved, clustering)
     statistics = replace(
         outcome.statistics,
         size=presolved.super_points.size,
@@ -307,7 +318,7 @@ def _checked(
         statistics=statistics,
         target_gap=target_gap,
         seed=seed,
-        message="; ".join(filter(None, [outcome.message + _hint(instance, outcome), _undecided(presolved, clustering)])),
+        message="; ".join(filter(None, [outcome.message + _hint(instance, outcome), undecided])),
         history=tuple(history.entries),
         search_tree=outcome.tree,
         is_complete=outcome.is_complete,

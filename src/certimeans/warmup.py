@@ -20,7 +20,7 @@ _PREPARATION = Preparation()
 
 
 def prepare(instance: Instance | None = None, tell: Callable[[str], object] | None = None) -> bool:
-    """Compile what a solve needs, unless that was done before on this machine; it takes up to a minute once.
+    """Compile what a solve needs, unless that was done before on this machine; it takes up to a minute.
 
     Parameters
     ----------
@@ -44,7 +44,12 @@ def is_preparing() -> bool:
 
 def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
     has_pairs = len(instance.must_link) > 0 or len(instance.cannot_link) > 0
-    return {"solve": _solve, "costs": _prove_costs, **({"constraints": _meet_constraints} if has_pairs else {})}
+    return {
+        "solve": _solve,
+        "costs": _prove_costs,
+        **({"constraints": _meet_constraints} if has_pairs else {}),
+        **({"sizes": _limit_sizes} if instance.limits is not None else {}),
+    }
 
 
 def _solve(**constraints: Any) -> None:
@@ -71,6 +76,22 @@ def _meet_constraints() -> None:
     square = Graph(4, np.array([[0, 1], [0, 3], [1, 2], [2, 3]]))  # two neighbours each, two colours: takes a search
     find_colouring(square, 2)
     TabuState(4, 2, seed=0).advance(*square.adjacency, 10)  # seldom needed: only after the exact search's first round
+
+
+def _limit_sizes() -> None:
+    """Solve with limits on sizes: by coordinates and by a Gram matrix, with links, and where starts must be mended."""
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
+    from certimeans.search.limits import Limits  # noqa: PLC0415
+    from certimeans.solver import solve_instance  # noqa: PLC0415
+
+    random = np.random.default_rng(0)
+    few = Limits(gap=1e-6, seconds=None, nodes=2)
+    links = {"must_link": [(0, 1), (1, 2), (3, 4)], "cannot_link": [(0, 5), (5, 6), (6, 7), (3, 8), (9, 10), (0, 10)]}
+    for dimension in (3, 12):
+        points = random.normal(size=(30, dimension))
+        solve_instance(Instance.create(points, 3, sizes=[6, 10, 14], **links), few)
+    capacity = random.integers(1, 9, size=30).astype(float)
+    solve_instance(Instance.create(points, 3, size_min=30, size_max=60, capacity=capacity, **links), few)
 
 
 def _search_dense_graph() -> None:
@@ -114,5 +135,6 @@ ALL_PARTS: dict[str, Callable[[], object]] = {
     "solve": _solve,
     "costs": _prove_costs,
     "constraints": _meet_constraints,
+    "sizes": _limit_sizes,
     "baselines": _run_baselines,
 }

@@ -186,8 +186,10 @@ def test_a_gap_that_is_asked_for_must_be_proven(tmp_path: Path) -> None:
 
 def result_of(draft: Draft, **changes: Any) -> str:
     content = {key: draft.content[key] for key in ("n", "d", "k", "objective", "lower_bound")}
-    content |= {"labels": draft.arrays["labels"].tolist(), "gap": 1e-4, "target_gap": 1e-4, "status": "optimal"}
-    return json.dumps(content | changes)
+    content |= {"labels": draft.arrays["labels"].tolist() if "labels" in draft.arrays else None}
+    content |= {f"{name}s": len(draft.arrays[name]) for name in ("must_link", "cannot_link")}
+    content |= {"gap": 1e-4, "target_gap": 1e-4, "status": "optimal"}
+    return json.dumps({key: value for key, value in (content | changes).items() if value != "missing"})
 
 
 def test_a_result_beside_the_certificate_must_not_claim_more(tmp_path: Path) -> None:
@@ -197,14 +199,32 @@ def test_a_result_beside_the_certificate_must_not_claim_more(tmp_path: Path) -> 
     (folder / "result.json").write_text(result_of(draft), encoding="utf-8")
     verify(folder)
     lies: dict[str, Any] = {"n": 5, "d": 2, "k": 3, "objective": 0.5, "lower_bound": 0.99, "labels": [0, 0, 0, 1],
-                            "gap": 0.0, "target_gap": 0.0}  # fmt: skip
-    for key, value in lies.items():
-        (folder / "result.json").write_text(result_of(draft, **{key: value}), encoding="utf-8")
+                            "gap": 0.0, "target_gap": 0.0, "must_links": 0, "cannot_links": 2}  # fmt: skip
+    told = [{key: value} for key, value in lies.items()] + [{key: "missing"} for key in json.loads(result_of(draft))]
+    told += [{"status": "infeasible"}, {"status": "perfect"}, {"gap": None}, {"gap": 1e-3}, {"status": ["optimal"]}]
+    for changes in told:
+        (folder / "result.json").write_text(result_of(draft, **changes), encoding="utf-8")
         with pytest.raises(CertificateError, match=r"result\.json"):
             verify(folder)
+    for changes in ({"status": "time_limit", "gap": None}, {"status": "interrupted", "gap": 0.5}):
+        (folder / "result.json").write_text(result_of(draft, **changes), encoding="utf-8")
+        verify(folder)  # claims less
     (folder / "result.json").write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match=r"result\.json"):
         verify(folder)
+
+
+def test_infeasibility_must_be_proven_to_be_claimed(tmp_path: Path) -> None:
+    """A result without labels may say 'infeasible' only beside a proof of that."""
+    clique = FOUR._replace(must_link=[], cannot_link=[(0, 1), (0, 2), (1, 2)])
+    draft = empty_certificate(clique)
+    folder = draft.write(tmp_path)
+    claim = result_of(draft, status="infeasible", gap=None)
+    (folder / "result.json").write_text(claim, encoding="utf-8")
+    with pytest.raises(CertificateError, match="that no clustering exists is not proven"):
+        verify(folder)
+    draft.add(0, "infeasible")
+    verify(draft.write(tmp_path))
 
 
 def test_original_data_are_compared(tmp_path: Path) -> None:
@@ -266,4 +286,4 @@ def test_checker_imports_nothing_of_the_solver(tmp_path: Path) -> None:
     assert "certimeans.certificate.check" in modules
     allowed = ("certimeans.certificate", "certimeans.commands", "certimeans.cli", "certimeans.errors")
     others = {m for m in modules if not m.startswith(allowed)}
-    assert others <= {"certimeans", "certimeans._typing", "certimeans._version"}
+    assert others <= {"certimeans", "certimeans._typing", "certimeans._version", "certimeans.orphans"}

@@ -96,4 +96,17 @@ def test_cliques_are_found_and_not_invented() -> None:
     assert clique is not None
     assert sorted(clique) == list(range(10, 16))
     assert find_clique(graph, 7) is None
-    assert find_clique(graph, 6, max_steps=1) is None
+    assert find_clique(graph, 7, max_steps=1) is None
+
+
+def test_a_clique_of_hundreds_is_found_at_once() -> None:
+    """460 vertices that are all linked, among a thousand others: in less than a second, compiled before."""
+    clique = np.argwhere(np.triu(np.ones((460, 460)), k=1))
+    graph = Graph(1460, unique_edges(np.vstack([clique, random_graph(np.random.default_rng(0), 1460, 0.001).edges])))
+    assert find_clique(Graph(3, np.array([[0, 1], [0, 2], [1, 2]])), 3) == [0, 1, 2]
+    began = time.process_time()
+    found = find_clique(graph, 451)
+    assert time.process_time() - began < 1.0
+    assert found is not None
+    assert len(set(found)) == 451
+    assert max(found) < 460

@@ -137,3 +137,30 @@ def test_save_says_what_failed(tmp_path: Path, full_disk: list[str]) -> None:
     full_disk.append(str(tmp_path))
     with pytest.raises(InputError, match=r"certificate.npz: the file cannot be written \(No space left on device\)"):
         RESULT.save(tmp_path / "out", report=False)
+
+
+@pytest.mark.parametrize("when", ["result.json", "labels.csv", "certificate.npz", "certificate.json", "report.html"])
+def test_ctrl_c_while_results_are_written_costs_only_the_report(
+    points: Path, when: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The files are written once more, in a moment; a second Ctrl-C leaves no half-written file."""
+    write, presses = atomic._replace, [1]
+
+    def interrupted(target: Path, data: bytes) -> None:
+        if target.name == when and presses[0] > 0:
+            presses[0] -= 1
+            raise KeyboardInterrupt
+        write(target, data)
+
+    monkeypatch.setattr(atomic, "_replace", interrupted)
+    out = points.with_name("out")
+    assert solve_to(points, out) == 130
+    assert f"all but the report is in {out}" in capsys.readouterr().err
+    assert main(["verify", str(out)]) == 0
+    presses[0] = 2
+    assert solve_to(points, out, "--overwrite") == 130
+    assert not list(out.glob("*.tmp")) + list(out.glob(".*"))
+    assert main(["verify", str(out)]) == (0 if when == "report.html" else 2)
+    presses[0] = 0
+    assert solve_to(points, out, "--overwrite") == 0
+    assert main(["verify", str(out)]) == 0

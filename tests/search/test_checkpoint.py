@@ -1,5 +1,7 @@
 import json
 import math
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -55,6 +57,33 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     assert store.load() is None
     store.save(SAVED)
     assert_same(store.load(), SAVED)
+
+
+@pytest.mark.parametrize("name", ["checkpoint.json", "checkpoint.previous.json"])
+def test_a_pipe_or_a_device_is_not_a_checkpoint(name: str, tmp_path: Path) -> None:
+    """It is refused by name, for it could block or never end."""
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(InputError, match=f"{re.escape(name)}: not a regular file"):
+        store_in(tmp_path).load()
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=f"{re.escape(name)}: not a regular file"):
+        store_in(tmp_path).load()
+
+
+def test_pipes_in_place_of_other_files_do_not_block(tmp_path: Path) -> None:
+    """Those that are written are replaced; a proof that is a pipe makes a damaged checkpoint."""
+    store = store_in(tmp_path)
+    os.mkfifo(tmp_path / "checkpoint.next.json")
+    store.save(SAVED)
+    assert_same(store.load(), SAVED)
+    proof = next((tmp_path / "proofs").iterdir())
+    proof.unlink()
+    os.mkfifo(proof)
+    with pytest.raises(InputError, match="the checkpoint is damaged"):
+        store_in(tmp_path).load()
+    store_in(tmp_path).save(SAVED)
+    assert_same(store_in(tmp_path).load(), SAVED)
 
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:

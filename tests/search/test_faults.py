@@ -1,19 +1,25 @@
 import math
 import os
 import signal
+import subprocess
+import sys
+import textwrap
+import time
 from concurrent.futures import BrokenExecutor, Future
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from certimeans import SolveStatus, solve
 from certimeans.deadline import Deadline
+from certimeans.errors import InternalError
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
 from certimeans.search.coordinator import Coordinator
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress
-from certimeans.search.node import NodeTask, Outcome, Task
+from certimeans.search.node import NodeOutcome, NodeTask, Outcome, Task
 from certimeans.search.workers import SerialWorkers
 from tests.search.test_solve import branching_points
 
@@ -46,6 +52,61 @@ def test_a_killed_worker_costs_only_its_nodes() -> None:
     assert result.message == ""
     assert result.objective == pytest.approx(undisturbed.objective, rel=1e-4)
     assert worker_pids() == []
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    """SIGKILL for the whole solver: its workers are gone within seconds, and so are their files."""
+    program = """
+        import sys, tempfile
+        tempfile.tempdir = sys.argv[1]
+        from certimeans import solve
+        from tests.search.test_faults import worker_pids
+        from tests.search.test_solve import branching_points
+        def tell(progress):
+            if len(worker_pids()) == 2:
+                print(*worker_pids(), flush=True)
+        solve(branching_points(), 8, gap=0, n_jobs=2, callback=tell)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as solver:
+        assert solver.stdout is not None
+        workers = [int(pid) for pid in solver.stdout.readline().split()]
+        assert len(workers) == 2
+        time.sleep(1.0)  # they have read the problem by then
+        solver.kill()
+    end = time.monotonic() + 10
+    while any(is_alive(pid) for pid in workers) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert [pid for pid in workers if is_alive(pid)] == []
+    assert list(tmp_path.glob("certimeans-*")) == []
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that ended and was not fetched by anybody does not count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class LyingWorkers(SerialWorkers):
+    """Workers whose bounds are far above what the clusterings cost that they find."""
+
+    def submit(self, task: Task) -> Future[Outcome]:
+        """Claim too much."""
+        future: Future[Outcome] = Future()
+        outcome = super().submit(task).result()
+        assert isinstance(outcome, NodeOutcome)
+        future.set_result(replace(outcome, lower_bound=1e9))
+        return future
+
+
+def test_a_bound_above_the_best_clustering_is_an_error_and_no_result() -> None:
+    """Something is wrong then, and nobody knows what: better no answer."""
+    instance = Instance.create(branching_points()[:10], 2)
+    workers = LyingWorkers(presolve(instance), Deadline())
+    with pytest.raises(InternalError, match="the bounds contradict the best clustering"):
+        Coordinator(workers, Incumbent(instance), Limits(), Deadline(), seed=0).run()
 
 
 class FailingWorkers(SerialWorkers):

@@ -15,7 +15,10 @@ import certimeans.search.evaluate as evaluation
 from certimeans import SolveStatus, solve
 from certimeans.certificate.check import verify
 from certimeans.deadline import Deadline
+from certimeans.heuristics.quick import quick_clustering
 from certimeans.presolve.reduce import presolve
+from certimeans.problem.clustering import Clustering
+from certimeans.problem.instance import Instance
 from certimeans.search import workers
 from certimeans.search.background import in_background, result_before
 from certimeans.search.checkpoint import CheckpointStore
@@ -120,8 +123,36 @@ def test_labels_of_a_heuristic_that_break_a_constraint_do_not_end_a_solve(monkey
         evaluation, "search_clustering", lambda points, **_: np.zeros(points.size, dtype=np.int64), raising=True
     )
     result = solve(hard_points(20), 3, max_nodes=2)
-    assert result.labels is None
+    assert result.labels is not None  # one that takes no search
+    assert len(set(result.labels.tolist())) == 3
     assert result.status is not SolveStatus.OPTIMAL
+
+
+@pytest.mark.parametrize("geometry", ["points", "gram"])
+@pytest.mark.parametrize("links", [0, 60, 500])
+def test_without_any_time_there_is_a_clustering_where_one_is_easily_found(geometry: str, links: int) -> None:
+    """With links for which one assignment is enough, and with so many that only the colouring keeps them."""
+    random = np.random.default_rng(links)
+    hidden, pairs = random.integers(0, 4, size=60), random.integers(0, 60, size=(links, 2))
+    points = random.random((60, 2))
+    instance = Instance.create(
+        points if geometry == "points" else None,
+        4,
+        gram=points @ points.T if geometry == "gram" else None,
+        cannot_link=pairs[hidden[pairs[:, 0]] != hidden[pairs[:, 1]]],
+    )
+    presolved = presolve(instance)
+    labels = quick_clustering(presolved.super_points, presolved.colouring)
+    assert labels is not None
+    assert Clustering.from_labels(instance, presolved.super_points.expand_labels(labels)).satisfies(instance)
+
+
+def test_a_limit_that_leaves_no_time_to_search_still_gives_labels() -> None:
+    """They keep every constraint, and the gap says what they are worth."""
+    result = solve(hard_points(3000), 10, cannot_link=[(0, 1), (1, 2)], time_limit=1e-6)
+    assert result.status is SolveStatus.TIME_LIMIT
+    assert result.labels is not None
+    assert result.lower_bound <= result.objective < np.inf
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -22,6 +22,7 @@ from certimeans.bench.rows import ResultsFile, Row, Settings, published_columns
 from certimeans.bench.suite import Case
 from certimeans.certificate.check import verify
 from certimeans.errors import CertimeansError, InfeasibleError
+from certimeans.orphans import end_with_parent
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits
@@ -249,7 +250,7 @@ def _processes(number: int) -> Iterator[Executor]:
     # loky's processes need no `if __name__ == "__main__"`, and may start processes of their own.
     from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415
 
-    pool = ProcessPoolExecutor(number, initializer=_leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(number, initializer=_prepare_process)
     try:
         yield pool
         pool.shutdown(wait=True)
@@ -258,5 +259,7 @@ def _processes(number: int) -> Iterator[Executor]:
         raise
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _prepare_process() -> None:
+    """Leave Ctrl-C to the parent, and end if it is killed."""
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)

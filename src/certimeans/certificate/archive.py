@@ -7,7 +7,6 @@ What cannot be read at all is an ``InputError``; what can be read but is not of 
 from __future__ import annotations
 
 import ast
-import io
 import json
 import math
 import os
@@ -15,17 +14,21 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans.errors import InputError, MalformedCertificateError
+from certimeans.errors import CertificateError, InputError, MalformedCertificateError
 
 _LARGEST_JSON = 2**26  # bytes
 _LARGEST_ARRAY = 2**32  # bytes
 _LARGEST_HEADER = 4096  # bytes of an npy file that are not data
+_SMALL = 2**28  # bytes; for larger arrays, the memory is looked at first
+_BLOCK = 2**22  # bytes that are expanded at a time
 _UNREADABLE = (OSError, ValueError, TypeError, SyntaxError, RuntimeError, EOFError, MemoryError, KeyError, IndexError,
                OverflowError, AttributeError, struct.error, zipfile.BadZipFile, zlib.error)  # fmt: skip
 Array = NDArray[Any]
@@ -62,10 +65,11 @@ def read_json(path: Path) -> dict[str, Any]:
         return found
 
     with open_regular(path) as file:
-        if os.fstat(file.fileno()).st_size > _LARGEST_JSON:
+        size = os.fstat(file.fileno()).st_size
+        if size > _LARGEST_JSON:
             raise InputError(f"{path}: the file is too large")
         try:
-            text = file.read(_LARGEST_JSON)
+            text = file.read(size)
             content = json.loads(text.decode("utf-8"), parse_constant=refuse, object_pairs_hook=unique)
         except (OSError, ValueError, RecursionError, MemoryError) as error:
             raise InputError(f"{path}: cannot be read as JSON ({error})") from None
@@ -106,47 +110,85 @@ class Archive:
 
     def load(self, name: str, dtype: str, shape: tuple[int | None, ...], *, most: int = 0) -> Array:
         """Return an array of the given type and shape with finite entries; ``None`` is any length up to ``most``."""
+        length, blocks = self.stream(name, dtype, shape, most=most)
+        array: Array = np.empty((length, *(side or 0 for side in shape[1:])), dtype)
+        for first, block in blocks:
+            array[first : first + len(block)] = block
+        return array
+
+    def stream(
+        self, name: str, dtype: str, shape: tuple[int | None, ...], *, most: int = 0
+    ) -> tuple[int, Iterator[tuple[int, Array]]]:
+        """Return the number of rows, and blocks of rows, each with the number of its first: for those who can stop."""
         entry = self._entries.get(f"{name}.npy")
         require(entry is not None, f"certificate.npz: array {name} is missing")
         assert entry is not None  # noqa: S101
         kind = np.dtype(dtype)
-        limit = kind.itemsize * math.prod(most if length is None else length for length in shape) + _LARGEST_HEADER
+        row_bytes = kind.itemsize * math.prod(side or 0 for side in shape[1:])
+        limit = row_bytes * (most if shape[0] is None else shape[0]) + _LARGEST_HEADER
         require(entry.file_size <= min(limit, _LARGEST_ARRAY), f"certificate.npz: {name} is larger than expected")
         if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise InputError(f"{self._path}: {name} must be stored or deflated, not compressed in another way")
-        try:
-            with self._archive.open(entry) as stream:
-                found_shape, in_fortran_order, found, data = _parse(stream.read(limit + 1))
-        except (*_UNREADABLE, NotImplementedError) as error:
-            raise InputError(f"{self._path}: {name} cannot be read ({error})") from None
+        if entry.file_size > _SMALL and 2 * entry.file_size > _free_memory():
+            raise CertificateError(f"there is not enough memory to read {name}: {entry.file_size / 2**30:.1f} GB")
+        with self._reading(name):
+            file = self._archive.open(entry)
+            header_bytes, found_shape, found = _header(file)
         require(found == dtype, f"{name} must be of type {dtype}, but is of type {found}")
         require(
             len(found_shape) == len(shape)
             and all(expected in {None, got} for expected, got in zip(shape, found_shape, strict=True)),
             f"{name} has shape {found_shape} instead of {shape} (None: any length)",
         )
-        require(math.prod(found_shape) * kind.itemsize == len(data), f"{name} has too few or too many bytes")
-        array: Array = np.frombuffer(data, kind).reshape(found_shape, order="F" if in_fortran_order else "C")
-        require(bool(np.isfinite(array).all()), f"{name} has an entry that is not finite")
-        return np.ascontiguousarray(array)
+        length = found_shape[0]
+        require(header_bytes + length * row_bytes == entry.file_size, f"{name} has too few or too many bytes")
+
+        def blocks() -> Iterator[tuple[int, Array]]:
+            rows = max(1, _BLOCK // max(1, row_bytes))
+            for first in range(0, length, rows):
+                count = min(rows, length - first)
+                with self._reading(name):
+                    data = file.read(count * row_bytes)  # at the end of the file, its checksum is compared
+                    block = np.frombuffer(data, kind).reshape(count, *found_shape[1:])
+                require(bool(np.isfinite(block).all()), f"{name} has an entry that is not finite")
+                yield first, block
+            file.close()
+
+        return length, blocks()
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (*_UNREADABLE, NotImplementedError) as error:
+            raise InputError(f"{self._path}: {name} cannot be read ({error})") from None
 
 
-def _parse(content: bytes) -> tuple[tuple[int, ...], bool, str, bytes]:
-    """Split a ``.npy`` file into shape, order, type and data, without allocating what the header promises."""
-    stream = io.BytesIO(content)
-    version = np.lib.format.read_magic(stream)
+def _header(file: IO[bytes]) -> tuple[int, tuple[int, ...], str]:
+    """Read the header of an ``.npy`` file: its own length, and the shape and type of what follows."""
+    version = np.lib.format.read_magic(file)
     if version not in {(1, 0), (2, 0)}:
         raise ValueError(f"version {version} of the npy format")
-    (length,) = struct.unpack("<H" if version == (1, 0) else "<I", stream.read(2 if version == (1, 0) else 4))
+    digits = 2 if version == (1, 0) else 4
+    length = int.from_bytes(file.read(digits), "little")
     if length > _LARGEST_HEADER - 16:
         raise ValueError("its header is too long")
-    header = ast.literal_eval(stream.read(length).decode("latin-1").strip())
-    shape, order, kind = header["shape"], header["fortran_order"], header["descr"]
+    header = ast.literal_eval(file.read(length).decode("latin-1").strip())
+    shape, kind = header["shape"], header["descr"]
     if not (isinstance(shape, tuple) and all(type(side) is int and side >= 0 for side in shape)):
         raise ValueError("its shape is not one")
-    if not (isinstance(order, bool) and isinstance(kind, str)):
-        raise TypeError("its header is damaged")
-    return shape, order, kind, content[stream.tell() :]
+    if header["fortran_order"] is not False or not isinstance(kind, str):
+        raise TypeError("it is not in C order, or damaged")
+    return 8 + digits + length, shape, kind
+
+
+def _free_memory() -> float:
+    """Return how many bytes could be taken now, where the system tells."""
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as lines:
+            return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    except (OSError, ValueError, StopIteration):
+        return math.inf
 
 
 def require(condition: bool, message: str) -> None:

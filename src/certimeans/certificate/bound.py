@@ -136,10 +136,11 @@ def clique_term(points: SuperPoints, proof: Multipliers, k: int, sizes: SizeTerm
     total[cut[proof.coefficients < 0]] = 0
     multipliers, exponent = as_integers(proof.multipliers[total > k])
     lightest: list[int] = sorted(points.weights.tolist())[: k - 1]
-    total = int(points.weights.sum())
-    heaviest_cluster = (total - sum(lightest)) * points.weight_unit
+    everything = int(points.weights.sum())
+    heaviest_cluster = (everything - sum(lightest)) * points.weight_unit
     if sizes is not None and sizes.is_proportional and sizes.most > 0:
-        heaviest_cluster = min(heaviest_cluster, total * points.weight_unit * sizes.most / sum(sizes.amounts))
+        share = Fraction(sizes.most, sum(sizes.amounts))
+        heaviest_cluster = min(heaviest_cluster, share * everything * points.weight_unit)
     return int(multipliers.sum()) * power(exponent) * 2 * proof.weight_unit / heaviest_cluster
 
 

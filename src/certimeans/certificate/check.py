@@ -3,7 +3,8 @@
 Read it in this order: ``archive.py`` and ``read.py`` (what the files hold), ``state.py`` and ``colouring.py`` (what is
 known of the clusterings of an entry), ``exact.py`` and ``geometry.py`` (the data), ``bound.py`` (bounds in floating
 point), ``ball.py`` (the same in ball arithmetic), ``steps.py`` (the rules, one for each kind of step), and this file,
-which puts them together; ``verification.py`` says the outcome in words.
+which puts them together; ``result.py`` compares what ``result.json`` claims, ``verification.py`` says the outcome in
+words.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from certimeans.certificate.archive import read_json, require
 from certimeans.certificate.ball import require_flint
 from certimeans.certificate.exact import rounded_up
 from certimeans.certificate.geometry import Geometry, GramData, PointData
-from certimeans.certificate.read import Certificate, number
+from certimeans.certificate.read import Certificate
+from certimeans.certificate.result import compare_result
 from certimeans.certificate.state import State
 from certimeans.certificate.steps import RELAXATION, VERIFIERS, Arithmetic, Bound, Branch, Context, start_worker
 from certimeans.certificate.verification import Verification, shown
@@ -87,7 +89,7 @@ def verify(
         except (MemoryError, BrokenProcessPool):
             raise CertificateError("there is not enough memory to prove this; fewer processes need less") from None
         if (Path(folder) / "result.json").exists():
-            _compare_result(read_json(Path(folder) / "result.json"), certificate, exact_gap)
+            compare_result(read_json(Path(folder) / "result.json"), certificate, verification.lower_bound, exact_gap)
     if gap is not None and (exact_gap is None or exact_gap > Fraction(gap)):
         got = "none is" if exact_gap is None else f"only {shown(verification.gap, up=True)} is"
         raise CertificateError(f"a gap of {gap!r} is not proven: {got}")
@@ -191,7 +193,9 @@ def _compare_sizes(certificate: Certificate, given: Any) -> None:
     theirs = {name: getattr(given, name) for name in ours._fields}
     theirs["sizes"] = None if theirs["sizes"] is None else sorted(theirs["sizes"])
     for name, stated in ours._asdict().items():
-        if (stated is None) != (theirs[name] is None) or (stated is not None and not np.array_equal(stated, theirs[name])):
+        if (stated is None) != (theirs[name] is None) or (
+            stated is not None and not np.array_equal(stated, theirs[name])
+        ):
             raise CertificateError(f"{name} in the certificate differs from that of the data")
 
 
@@ -295,36 +299,3 @@ def _gap(cost: Fraction | None, bound: float) -> Fraction | None:
     if cost == 0:
         return Fraction(0) if bound == 0 else None
     return (cost - Fraction(bound)) / abs(cost)
-
-
-def _compare_result(result: dict[str, Any], certificate: Certificate, gap: Fraction | None) -> None:
-    """Require that ``result.json`` says nothing that the certificate contradicts or does not prove."""
-    labels = None if certificate.labels is None else certificate.labels.tolist()
-    same = {
-        "n": certificate.n,
-        "d": None if certificate.is_gram else certificate.d,
-        "k": certificate.k,
-        "labels": labels,
-        "objective": certificate.objective,
-        "lower_bound": certificate.lower_bound,
-    }
-    result = {**result, "labels": _counted_labels(result)} if "labels" in result else result
-    for key, ours in same.items():
-        if key in result and result[key] != ours:
-            raise CertificateError(f"result.json: {key} differs from that of the certificate")
-    claimed, target = (
-        None if result.get(key) is None else number(result, key, "result.json") for key in ("gap", "target_gap")
-    )
-    if claimed is not None and (gap is None or Fraction(claimed) < gap * (1 - Fraction(1, 2**50))):
-        raise CertificateError(f"result.json: the gap {claimed!r} is smaller than what is proven")
-    if result.get("status") == "optimal" and (gap is None or (target is not None and Fraction(target) < gap)):
-        raise CertificateError("result.json: the status is 'optimal', but the gap that was asked for is not proven")
-
-
-def _counted_labels(result: dict[str, Any]) -> Any:
-    """Return the labels of the points that the certificate is about: ``weightless`` names those that do not count."""
-    labels, weightless = result["labels"], result.get("weightless")
-    if not isinstance(labels, list) or not isinstance(weightless, list) or not weightless:
-        return labels
-    left_out = {number for number in weightless if type(number) is int}
-    return [label for point, label in enumerate(labels) if point not in left_out]

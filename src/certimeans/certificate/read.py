@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -127,12 +128,12 @@ class Certificate:
                 digest.update(np.array([] if numbers is None else numbers, dtype="<f8").tobytes())
         return digest.hexdigest()
 
-    def merges(self, step: Step) -> IntArray:
-        """Return the inference steps of a ``merge``."""
+    def merges(self, step: Step) -> Iterator[list[int]]:
+        """Yield the inference steps of a ``merge``."""
         name = f"e{step.entry}s{step.number}_rows"
-        rows: IntArray = self._archive.load(name, "<i8", (None, self.k + 1), most=self.n)
-        _in_range(name, rows, self.n)
-        return rows
+        for _, rows in self._archive.stream(name, "<i8", (None, self.k + 1), most=self.n)[1]:
+            _in_range(name, rows, self.n)
+            yield from rows.tolist()
 
     def multipliers(self, step: Step) -> Multipliers:
         """Return the arrays of a ``relaxation``; signs that depend on cannot-links are not checked here."""
@@ -144,7 +145,7 @@ class Certificate:
         require(bool((np.bincount(groups) > 0).all()), f"{prefix}groups: some number below {size} has no point")
         require(size <= _MOST_SUPER_POINTS, f"{prefix}groups: more than {_MOST_SUPER_POINTS} super-points")
         require(size >= self.k, f"{prefix}groups: {size} super-points are fewer than {self.k} clusters")
-        most = 10_000 * (size + 100)
+        most = _most_cuts(size)
         start: IntArray = load(f"{prefix}cut_start", "<i8", (None,), most=most)
         members = load(f"{prefix}cut_member", "<i4", (None,), most=most).astype(np.int64)
         coefficients = load(f"{prefix}cut_coefficient", "|i1", (None,), most=most).astype(np.int64)
@@ -208,19 +209,30 @@ class Certificate:
         require(not self._archive.has_doubles(), "certificate.npz: an array is there twice")
         extra = sorted(self._archive.names() - names)
         require(not extra, f"certificate.npz: nothing uses the array {extra[0] if extra else ''}")
-        n, cuts = self.n, 21 * 10_000 * (self.n + 100)
+        n, size = self.n, min(self.n, _MOST_SUPER_POINTS)
+        largest = {"merge": 8 * n * (self.k + 1), "relaxation": 8 * n + 21 * _most_cuts(size) + 2 * size * (size + 9)}
         instance = 8 * n * (n if self.is_gram else self.d) + 24 * n + 16 * n * n
-        largest_step = max(8 * n * (self.k + 1), 8 * n + cuts + 2 * n * (n + 1))
-        limit = instance + len(steps) * largest_step + 4096 * len(names)
+        limit = instance + sum(largest.get(step.kind, 0) for step in steps) + 4096 * len(names)
         require(self._archive.total_bytes() <= limit, "certificate.npz: this is far larger than it has to be")
 
     def _pairs(self, name: str) -> IntArray:
-        pairs: IntArray = self._archive.load(name, "<i8", (None, 2), most=self.n * (self.n - 1) // 2)
-        _in_range(name, pairs, self.n)
-        require(bool((pairs[:, 0] < pairs[:, 1]).all()), f"{name}: the smaller number comes first in each pair")
-        keys = pairs[:, 0] * self.n + pairs[:, 1]
-        require(bool((keys[:-1] < keys[1:]).all()), f"{name} must be sorted, each pair once")
-        return pairs
+        """Return the pairs; there may be n^2 / 2, but only as long as all are different and in order."""
+        _, blocks = self._archive.stream(name, "<i8", (None, 2), most=self.n * (self.n - 1) // 2)
+        found: list[IntArray] = []
+        last = np.array([-1])
+        for _, pairs in blocks:
+            _in_range(name, pairs, self.n)
+            require(bool((pairs[:, 0] < pairs[:, 1]).all()), f"{name}: the smaller number comes first in each pair")
+            keys = np.concatenate([last, pairs[:, 0] * self.n + pairs[:, 1]])
+            require(bool((keys[:-1] < keys[1:]).all()), f"{name} must be sorted, each pair once")
+            last = keys[-1:]
+            found.append(pairs)
+        return np.concatenate([np.empty((0, 2), dtype=np.int64), *found])
+
+
+def _most_cuts(size: int) -> int:
+    """Return how many cuts a relaxation may have, and entries of cuts."""
+    return 1000 * (size + 1000)
 
 
 def number(content: dict[str, Any], key: str, where: str) -> float:

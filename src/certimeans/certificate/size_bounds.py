@@ -1,11 +1,12 @@
 r"""What limits on sizes add to the bound of a relaxation; docs/certificate.md has the rules.
 
 **Amounts proportional to weights.** <V, Y> is bounded from below although V may be negative. The diagonal's part is
-rational and computed as such. The rest, the sum of 2 V_ab sqrt(A_a A_b) / m_ab over negative V_ab, is computed in floats:
-every quotient and root has fewer than eight roundings, and a sum over rows and then over columns has fewer than 2 s.
+rational and computed as such. The rest, the sum of 2 V_ab sqrt(A_a A_b) / m_ab over negative V_ab, is computed in
+floats: every quotient and root has fewer than eight roundings, and a sum over rows and then over columns has fewer
+than 2 s.
 
-**Any amounts.** The matrix of the two rows of each super-point, in floats: an entry is a sum of four products of at most
-four floats, each of which has fewer than 10 roundings.
+**Any amounts.** The matrix of the two rows of each super-point, in floats: an entry is a sum of four products of at
+most four floats, each of which has fewer than 10 roundings.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class SizeTerms(NamedTuple):
         least, most = max(self.slots[0][0], min(self.amounts)), self.most
         if not k * least <= total <= k * most:
             return []
-        sizes = []
+        sizes: list[int] = []
         for place in range(k):  # the largest ones first, as large as the others allow
             sizes.append(min(most, total - sum(sizes) - (k - place - 1) * least))
         return sizes[::-1]

@@ -178,7 +178,9 @@ class _Packing:
             seen.add(kind)
             if self._can_still_work(cluster, amount, len(self.order) - place - 1):
                 options.append(cluster)
-        return sorted(options, key=lambda c: (self.load[c] + amount == self.slots[c][1], self.slots[c][1] - self.load[c]))
+        return sorted(
+            options, key=lambda c: (self.load[c] + amount == self.slots[c][1], self.slots[c][1] - self.load[c])
+        )
 
     def _can_still_work(self, cluster: int, amount: int, n_left: int) -> bool:
         """Whether what is left after a group is enough for the clusters that lack something, or everything."""
@@ -202,5 +204,7 @@ class _Packing:
     def _situation(self, place: int) -> tuple[Any, ...] | None:
         if self.has_links:
             return None
-        kinds = ((*slot, load, bool(inside)) for slot, load, inside in zip(self.slots, self.load, self.content, strict=True))
+        kinds = (
+            (*slot, load, bool(inside)) for slot, load, inside in zip(self.slots, self.load, self.content, strict=True)
+        )
         return place, *sorted(kinds)

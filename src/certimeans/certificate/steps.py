@@ -24,6 +24,7 @@ from certimeans.certificate.read import Certificate, Multipliers, Step
 from certimeans.certificate.size_bounds import SizeTerms
 from certimeans.certificate.state import State
 from certimeans.errors import CertificateError
+from certimeans.orphans import end_with_parent
 
 Arithmetic = Literal["float", "ball"]
 RELAXATION = {"float": relaxation_in_floats, "ball": relaxation_in_balls}
@@ -53,7 +54,7 @@ Verifier = Callable[[Context, State, Step], Bound | Branch | None]
 
 def merge(context: Context, state: State, step: Step) -> None:
     """Unite points as the rows say, each for a reason that is checked."""
-    for number, row in enumerate(context.certificate.merges(step).tolist()):
+    for number, row in enumerate(context.certificate.merges(step)):
         state.merge(row, f"{step.where}, row {number}")
 
 
@@ -133,6 +134,7 @@ _worker: dict[str, tuple[Geometry, Arithmetic, int]] = {}
 
 def start_worker(data: Geometry, arithmetic: Arithmetic, k: int) -> None:
     """Tell a process of the pool, once, what all its tasks are about; one BLAS thread each."""
+    end_with_parent()
     threadpool_limits(limits=1, user_api="blas")
     _worker["context"] = (data, arithmetic, k)
 

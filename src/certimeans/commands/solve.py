@@ -101,6 +101,10 @@ def _write(result: SolveResult, problem: StatedProblem, options: argparse.Namesp
         sys.stderr.write(f"certimeans: {error}\n")
         _rescue(result, problem, options)
         return False
+    except KeyboardInterrupt:  # a second one ends all
+        write_directory(result, options.out, row_names=problem.row_names, report=False)
+        sys.stderr.write(f"interrupted: all but the report is in {options.out}\n")
+        raise
     if not options.quiet:
         sys.stderr.write(f"results are in {options.out}; 'certimeans verify {options.out}' re-proves them\n")
     return True

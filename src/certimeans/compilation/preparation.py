@@ -14,9 +14,9 @@ from pathlib import Path
 from certimeans.compilation.internals import is_compiling
 from certimeans.compilation.storage import folder, is_everything_kept, machine, state_folder
 
-NOTE = "compiling for this machine: takes up to a minute, once"
-WAITING = "another process is compiling for this machine: waiting for it"
-_SECONDS_TO_WAIT = 300.0
+_SECONDS_TO_WAIT = 90
+NOTE = "compiling for this machine what was not needed before: takes up to a minute"
+WAITING = f"another process is compiling for this machine: waiting for it, up to {_SECONDS_TO_WAIT} s"
 _SECONDS_BETWEEN_LOOKS = 0.1
 
 Tell = Callable[[str], object]
@@ -108,7 +108,8 @@ def _write_marker(part: str) -> None:
 def _one_at_a_time(is_done: Callable[[], bool], say: Tell) -> Iterator[None]:
     """Wait until no other process compiles; the system ends the turn of a process that dies.
 
-    Returns early if what we wait for is done, and goes on side by side after a few minutes.
+    Returns early if what we wait for is done, and goes on side by side if it takes too long: two that compile at once
+    only take longer.
     """
     state = state_folder()
     descriptor = None
@@ -137,7 +138,7 @@ def _try_to_lock(descriptor: int) -> bool:
         else:
             import fcntl  # noqa: PLC0415
 
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not flock, which children would inherit
     except (BlockingIOError, PermissionError):
         return False
     except OSError:

@@ -53,7 +53,11 @@ def find_clique(
     """Search for a clique of the given size; ``None`` if there is none or it was not found in the steps or the time."""
     deadline = deadline or Deadline()
     _, core = graph.peel(size - 1)
-    neighbours = graph.neighbour_sets(np.flatnonzero(core))
+    vertices = np.flatnonzero(core)
+    grown = _greedy_clique(graph.subgraph(vertices), size - 1, deadline)
+    if len(grown) >= size:
+        return [int(v) for v in vertices[grown[:size]]]
+    neighbours = graph.neighbour_sets(vertices)
     stack: list[tuple[list[int], set[int]]] = []
     unvisited = set(neighbours)
     for v in sorted(neighbours, key=lambda v: (len(neighbours[v]), v)):
@@ -127,18 +131,48 @@ def _greedy_clique(graph: Graph, k: int, deadline: Deadline) -> list[int]:
 
     One of more than k vertices is large enough.
     """
-    neighbours = graph.neighbour_sets(np.arange(graph.n_vertices))
     best: list[int] = []
     for first in np.argsort(-graph.degrees, kind="stable")[:20].tolist():
-        clique, candidates = [first], set(neighbours[first])
-        while candidates:
-            v = max(candidates, key=lambda u: (len(neighbours[u] & candidates), -u))
-            clique.append(v)
-            candidates &= neighbours[v]
-        best = max(best, clique, key=len)
+        best = max(best, _grow_clique(*graph.adjacency, first).tolist(), key=len)
         if len(best) > k or deadline.passed():
             break
     return best
+
+
+@compiled
+def _grow_clique(start: IntArray, neighbours: IntArray, first: int) -> IntArray:
+    """Add to a vertex, again and again, the common neighbour that has most neighbours among the others.
+
+    Every edge is looked at a few times only: counts are kept while candidates drop out.
+    """
+    n = len(start) - 1
+    near = neighbours[start[first] : start[first + 1]]
+    is_candidate = np.zeros(n, dtype=np.bool_)
+    is_candidate[near] = True
+    count = np.zeros(n, dtype=np.int64)  # neighbours among the candidates
+    for v in near:
+        for position in range(start[v], start[v + 1]):
+            count[v] += is_candidate[neighbours[position]]
+    last_joined = np.full(n, -1, dtype=np.int64)  # the latest member of the clique that a vertex is linked to
+    clique = np.empty(len(near) + 1, dtype=np.int64)
+    clique[0] = first
+    size = 1
+    while True:
+        best = -1
+        for v in near:
+            if is_candidate[v] and (best < 0 or count[v] > count[best]):
+                best = v
+        if best < 0:
+            return clique[:size]
+        clique[size] = best
+        size += 1
+        for position in range(start[best], start[best + 1]):
+            last_joined[neighbours[position]] = best
+        for v in near:
+            if is_candidate[v] and last_joined[v] != best:
+                is_candidate[v] = False
+                for position in range(start[v], start[v + 1]):
+                    count[neighbours[position]] -= 1
 
 
 @compiled

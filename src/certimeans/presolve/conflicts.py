@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.presolve.colouring import find_clique, find_colouring
+from certimeans.presolve.conflict import Conflict, ConflictKind, Link, Pair
 from certimeans.presolve.contract import lift
 from certimeans.presolve.graph import Contradiction, Graph, connected
 from certimeans.presolve.infer import implied_groups
@@ -21,118 +21,23 @@ from certimeans.problem.constraints import LinkKind
 from certimeans.problem.instance import Instance
 from certimeans.problem.sizes import SizeLimits
 
-Pair = tuple[int, int]
-Link = tuple[LinkKind, int, int]
 Item = TypeVar("Item")
-
-ConflictKind = Literal[
-    "one cluster", "too few groups", "must-link path", "odd cycle", "clique", "subset", "size", "group size", "sizes"
-]
 
 EXPLANATION_SECONDS = 10.0
 """How long to look for a small explanation; infeasibility itself is already proven by then."""
 
 _MAX_SOURCES = 200
 _MAX_CENTRES = 20
-_MAX_PAIRS_SHOWN = 20
 _MOST_LINKS_TO_SHRINK = 5_000  # looking at more than that once takes longer than one waits
-
-
-@dataclass(frozen=True, eq=False)
-class Conflict:
-    """Constraints that no clustering into ``n_clusters`` clusters satisfies together.
-
-    Attributes
-    ----------
-    kind
-        What sort of contradiction it is.
-    links
-        The contradicting pairs as (kind, i, j); along a path or cycle in that order.
-    reasons
-        For each link, where it came from.
-    groups
-        For a clique, the groups of must-linked points that are pairwise cannot-linked.
-    is_minimal
-        Whether dropping any one link is known to resolve this contradiction.
-    sizes
-        What is wrong with the sizes asked for, in words, if that is the contradiction.
-    """
-
-    kind: ConflictKind
-    n_clusters: int
-    links: tuple[Link, ...]
-    reasons: tuple[str, ...]
-    groups: tuple[tuple[int, ...], ...] = field(default=())
-    is_minimal: bool = True
-    sizes: str = ""
-
-    @property
-    def must_links(self) -> list[Pair]:
-        """The must-links among the contradicting pairs."""
-        return [(i, j) for kind, i, j in self.links if kind == "must-link"]
-
-    @property
-    def cannot_links(self) -> list[Pair]:
-        """The cannot-links among the contradicting pairs."""
-        return [(i, j) for kind, i, j in self.links if kind == "cannot-link"]
-
-    def describe(self, name: Callable[[int], str] = str) -> str:
-        """Explain the contradiction in words; ``name`` says how to write a point's number."""
-        lines = [f"no clustering satisfies the constraints: {self._sentence(name)}"]
-        for (kind, i, j), reason in list(zip(self.links, self.reasons, strict=True))[:_MAX_PAIRS_SHOWN]:
-            origin = "" if reason == kind else f" ({reason})"
-            lines.append(f"  {kind} {name(i)} {name(j)}{origin}")
-        if len(self.links) > _MAX_PAIRS_SHOWN:
-            lines.append(f"  ... and {len(self.links) - _MAX_PAIRS_SHOWN} more pairs")
-        return "\n".join(lines)
-
-    def _sentence(self, name: Callable[[int], str]) -> str:
-        clusters = f"{self.n_clusters} cluster{'s' if self.n_clusters > 1 else ''}"
-        if self.sizes:
-            return self._sentence_about_sizes(name)
-        if self.kind == "one cluster":
-            return "two points cannot link, but everything goes into 1 cluster"
-        if self.kind == "too few groups":
-            return f"the must-links leave fewer groups of points than the {clusters} asked for"
-        if self.kind == "must-link path":
-            (i, j), path = self.cannot_links[0], self._walk(name)
-            return f"points {name(i)} and {name(j)} cannot link, but must-links join them: {path}"
-        if self.kind == "odd cycle":
-            return f"{clusters} cannot alternate around an odd cycle: {self._walk(name)}"
-        if self.kind == "clique":
-            members = ", ".join("=".join(name(i) for i in group) for group in self.groups)
-            return (
-                f"{len(self.groups)} groups of points that pairwise cannot link do not fit into {clusters}: {members}"
-            )
-        return (
-            f"these {len(self.must_links)} must-links and {len(self.cannot_links)} cannot-links "
-            f"leave no way to form {clusters}"
-        )
-
-    def _sentence_about_sizes(self, name: Callable[[int], str]) -> str:
-        if self.kind != "group size":
-            return self.sizes
-        group = self.groups[0]
-        if len(group) == 1:
-            return f"point {name(group[0])} {self.sizes}"
-        return f"the {len(group)} points tied together by must-links {self.sizes}"
-
-    def _walk(self, name: Callable[[int], str]) -> str:
-        """Write consecutive links as ``1 = 2 ≠ 3``, without the closing cannot-link of a must-link path."""
-        links = [link for link in self.links if self.kind == "odd cycle" or link[0] == "must-link"]
-        signs = [f" {'=' if kind == 'must-link' else '≠'} {name(j)}" for kind, _, j in links]
-        if len(signs) > _MAX_PAIRS_SHOWN:  # its two ends say enough
-            half = _MAX_PAIRS_SHOWN // 2
-            signs = [*signs[:half], f" ... ({len(signs) - 2 * half} more) ...", *signs[-half:]]
-        return name(links[0][1]) + "".join(signs)
 
 
 def explain(instance: Instance, deadline: Deadline | None = None) -> Conflict:
     """Find a small contradiction among the constraints of an infeasible instance.
 
-    The kinds are tried from the simplest to the hardest: sizes that do not add up, a path of must-links against a cannot-link, too few groups,
-    an odd cycle (two clusters), a clique of k + 1 groups, and finally a subset found by deleting what is not needed.
-    The subset is as small as the time allows; what is returned contradicts itself in any case.
+    The kinds are tried from the simplest to the hardest: sizes that do not add up, a path of must-links against a
+    cannot-link, too few groups, an odd cycle (two clusters), a clique of k + 1 groups, and finally a subset found by
+    deleting what is not needed. The subset is as small as the time allows; what is returned contradicts itself in any
+    case.
     """
     deadline = deadline or Deadline(EXPLANATION_SECONDS)
     k = instance.n_clusters
@@ -167,11 +72,11 @@ def explain_sizes(instance: Instance, limits: SizeLimits, deadline: Deadline) ->
     largest = max(range(len(totals)), key=totals.__getitem__)
     if totals[largest] > limits.most:
         group = np.flatnonzero(group_of == largest).tolist()
-        links = _connecting_links(_neighbour_lists(instance.must_link), group)
+        tree = sorted(_connecting_links(_neighbour_lists(instance.must_link), group))
         words = too_large(limits, totals[largest], len(group))
-        return _conflict(instance, "group size", sorted(links), (tuple(group),), is_minimal=False, sizes=words)
+        return _conflict(instance, "group size", tree, (tuple(group),), is_minimal=False, sizes=words)
     k = instance.n_clusters
-    links = [("must-link", i, j) for i, j in instance.must_link.tolist()]
+    links: list[Link] = [("must-link", i, j) for i, j in instance.must_link.tolist()]
     links += [("cannot-link", i, j) for i, j in instance.cannot_link.tolist()]
     if len(totals) < k or contradicts(instance.n_points, links, k, deadline):
         return None
@@ -195,7 +100,9 @@ def no_clustering_within(instance: Instance) -> Conflict:
     links = len(instance.must_link) + len(instance.cannot_link) > 0
     words = f"no way to form {instance.n_clusters} clusters keeps the {limits_in_words(instance)}"
     words += " and the links" if links else ""
-    return _conflict(instance, "sizes", [], is_minimal=False, sizes=f"{words}; the search over all of them decided that")
+    return _conflict(
+        instance, "sizes", [], is_minimal=False, sizes=f"{words}; the search over all of them decided that"
+    )
 
 
 def contradicts(n_points: int, links: Iterable[Link], k: int, deadline: Deadline | None = None) -> bool:
@@ -362,17 +269,21 @@ def _links_between(instance: Instance, group_of: IntArray, groups: list[int]) ->
     possible, so that fewer must-links are needed.
     """
     wanted = np.isin(group_of, groups)
-    candidates = instance.cannot_link[wanted[instance.cannot_link].all(axis=1)].tolist()
+    pairs = instance.cannot_link[wanted[instance.cannot_link].all(axis=1)]
+    waiting = list(zip(pairs.tolist(), group_of[pairs].tolist(), strict=True))
     used: dict[int, set[int]] = {g: set() for g in groups}
     chosen: dict[Pair, Pair] = {}
     for new_ends_allowed in (0, 1, 2):
-        for i, j in candidates:
-            g, h = sorted((int(group_of[i]), int(group_of[j])))
-            new_ends = sum(1 for end in (i, j) if used[int(group_of[end])] and end not in used[int(group_of[end])])
-            if (g, h) not in chosen and new_ends <= new_ends_allowed:
-                chosen[g, h] = (i, j)
-                for end in (i, j):
-                    used[int(group_of[end])].add(end)
+        later = []
+        for (i, j), (g, h) in waiting:
+            new_ends = (bool(used[g]) and i not in used[g]) + (bool(used[h]) and j not in used[h])
+            if new_ends > new_ends_allowed:
+                later.append(((i, j), (g, h)))
+            elif (min(g, h), max(g, h)) not in chosen:
+                chosen[min(g, h), max(g, h)] = (i, j)
+                used[g].add(i)
+                used[h].add(j)
+        waiting = later
     neighbours = _neighbour_lists(instance.must_link)
     trees = {link for ends in used.values() for link in _connecting_links(neighbours, sorted(ends))}
     return [*sorted(trees), *(("cannot-link", i, j) for i, j in sorted(chosen.values()))]
@@ -389,9 +300,8 @@ def _connecting_links(neighbours: dict[int, list[int]], ends: list[int]) -> set[
 
 def _groups_of_links(links: list[Link], group_of: IntArray) -> tuple[tuple[int, ...], ...]:
     members: dict[int, set[int]] = {}
-    for _, i, j in links:
-        for end in (i, j):
-            members.setdefault(int(group_of[end]), set()).add(end)
+    for end in {end for _, i, j in links for end in (i, j)}:
+        members.setdefault(int(group_of[end]), set()).add(end)
     return tuple(sorted(tuple(sorted(points)) for points in members.values()))
 
 

@@ -88,7 +88,7 @@ def guess_packing(points: SuperPoints, deadline: Deadline) -> IntArray | None:
     most = [np.ones(size), np.ones(len(edges) * k), np.full(k, np.inf), np.array([high for _, high in slots])]
     result = milp(
         np.zeros(size * k),
-        integrality=np.ones(size * k),
+        integrality=np.ones(size * k),  # type: ignore[arg-type]  # the stubs of SciPy forget arrays of floats
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(vstack(blocks).tocsr(), np.concatenate(least), np.concatenate(most)),
         options={"time_limit": min(_MILP_SECONDS, deadline.remaining())},

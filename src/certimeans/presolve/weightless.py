@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.errors import InputError
-from certimeans.presolve.conflicts import Conflict
+from certimeans.presolve.conflict import Conflict
 from certimeans.problem.clustering import Clustering, as_labels
 from certimeans.problem.constraints import Constraints, LinkKind, PartialLabels
 from certimeans.problem.expand import expand
@@ -102,8 +102,10 @@ def leave_out_weightless(
     own = full
     if len(kept) < len(full):
         own = full[kept] if geometry == "points" else full[np.ix_(kept, kept)]
-        unconstrained = Instance(own, n_clusters, Constraints(), checked[kept], feature_names, geometry, standardize)
-        positions = unconstrained.positions(full) if geometry == "points" else np.empty((len(full), 0))
+        positions = full if geometry == "points" else np.empty((len(full), 0))
+        if geometry == "points" and standardize and (constraints.diameter is not None or constraints.split is not None):
+            # Distances are those of the points that count, scaled as they are.
+            positions = Instance(own, n_clusters, weights=checked[kept], standardize=True).positions(full)
         constraints = _renumbered(positions, checked, constraints, kept)
     instance = Instance(own, n_clusters, constraints, checked[kept], feature_names, geometry, standardize)
     return WithoutWeightless(instance, kept, full)

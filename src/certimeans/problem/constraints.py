@@ -4,8 +4,8 @@ A :class:`Constraints` object holds the knowledge as the user stated it. Togethe
 every kind into must-link and cannot-link pairs, and :mod:`.sizes` what is said about the sizes of clusters into exact
 integers; everything after that sees pairs and these only.
 
-To add a kind that says something about pairs, give it a field here, a function in :mod:`.expand` that turns it into pairs, a phrase in
-:meth:`Constraints.reason`, and a reader in :mod:`.io.links`.
+To add a kind that says something about pairs, give it a field here, a function in :mod:`.expand` that turns it into
+pairs, a phrase in :meth:`Constraints.reason`, and a reader in :mod:`.io.links`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Constraints:
                 object.__setattr__(self, name, _as_distance(value, name))
 
     @classmethod
-    def create(
+    def create(  # noqa: PLR0913  # all that can be said
         cls,
         must_link: PairsLike | None = None,
         cannot_link: PairsLike | None = None,

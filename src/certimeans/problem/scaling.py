@@ -110,6 +110,10 @@ class CostScale:
             wanted = (math.sqrt(max(wanted, 0.0)) + 2 * self.root_error) ** 2
         return wanted + 2 * self.error + 64 * UNIT_ROUNDOFF * abs(wanted)
 
+    def provable(self, cost: float) -> float:
+        """Return the largest bound that rounding could leave of an exact one for a clustering of this cost."""
+        return self.to_user(float(Fraction(cost) / self._exact_unit)) if math.isfinite(cost) else cost
+
     @property
     def _exact_unit(self) -> Fraction:
         return Fraction(self.factor) * Fraction(2) ** self.exponent

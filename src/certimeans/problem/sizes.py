@@ -80,9 +80,9 @@ class StatedSizes:
 
     def __or__(self, other: StatedSizes) -> StatedSizes:
         """All that either states."""
-        if self.capacity is not None and other.capacity is not None:
-            if not np.array_equal(self.capacity, other.capacity):
-                raise InputError("capacity is given twice, with different numbers")
+        capacities = [capacity for capacity in (self.capacity, other.capacity) if capacity is not None]
+        if len(capacities) == 2 and not np.array_equal(capacities[0], capacities[1]):
+            raise InputError("capacity is given twice, with different numbers")
         if self.sizes is not None and other.sizes is not None and sorted(self.sizes) != sorted(other.sizes):
             raise InputError("sizes are given twice, with different numbers")
         return StatedSizes(
@@ -275,7 +275,7 @@ def lowest_bit(values: FloatArray) -> int | None:
 
 def shown(value: float | Fraction) -> str:
     """Write a size or a limit, without digits that say nothing; a long fraction only nearly."""
-    if Fraction(value).denominator == 1 and abs(value) < 10**15:
+    if Fraction(value).denominator == 1 and abs(Fraction(value)) < 10**15:
         return str(int(value))
     try:
         return f"{float(value):.12g}"
@@ -287,18 +287,18 @@ def _integers(capacity: FloatArray, limits: list[float]) -> tuple[Amounts, int]:
     """Return capacities as integers, and the exponent of the power of two in which they and the limits count."""
     exponent = lowest_bit(np.concatenate([capacity, np.array(limits, dtype=np.float64)])) or 0
     integers = as_integers(capacity, exponent)
-    largest = max(sum(integers), *(int(Fraction(limit) / Fraction(2) ** exponent) for limit in limits))
+    largest = max([sum(integers), *as_integers(np.array(limits, dtype=np.float64), exponent)])
     return np.array(integers, dtype=np.int64 if largest < _FITS else object), exponent
 
 
 def _as_limit(value: object, name: str) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value) or value < 0:
-        raise InputError(f"{name} must be a finite number, zero or more; got {value!r}")
     try:
-        limit = float(value) + 0.0
+        limit = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value) + 0.0
     except OverflowError:
         limit = math.inf
-    if not math.isfinite(limit) or Fraction(limit) != Fraction(value):  # type: ignore[arg-type]  # floats and integers
+    if not 0 <= limit < math.inf:
+        raise InputError(f"{name} must be a finite number, zero or more; got {value!r}")
+    if limit != value:  # Python compares integers and floats without rounding
         raise InputError(f"{name} is {value!r}, which no double is; give a number of at most 15 digits")
     return limit
 
@@ -325,11 +325,11 @@ def _as_capacity(capacity: Any) -> FloatArray:
     if bad.size:
         raise InputError(f"capacity[{bad[0]}] is {array[bad[0]]}: every capacity must be finite, zero or more")
     if given.dtype.kind in "iuO":
-        rounded = [position for position, (x, y) in enumerate(zip(given.tolist(), array.tolist(), strict=True)) if x != y]
-        if rounded:
-            raise InputError(
-                f"capacity[{rounded[0]}] is {given[rounded[0]]}, which no double is; give numbers of at most 15 digits"
-            )
+        for position, (value, double) in enumerate(zip(given.tolist(), array.tolist(), strict=True)):
+            if value != double:
+                raise InputError(
+                    f"capacity[{position}] is {value}, which no double is; give numbers of at most 15 digits"
+                )
     array += 0.0
     array.setflags(write=False)
     return array

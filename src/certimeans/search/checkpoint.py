@@ -28,6 +28,7 @@ from certimeans._version import __version__
 from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
 from certimeans.problem.io.atomic import write_atomically
+from certimeans.problem.io.text import read_regular
 from certimeans.proof.store import pack, unpack
 from certimeans.search.node import Decision
 from certimeans.search.statistics import NodeWork, RunStatistics
@@ -102,6 +103,7 @@ class CheckpointStore:
         data = json.dumps({**head, "sha256": _digest(content.encode()), "search": content}).encode()
         path, following = self.folder / _NAME, self.folder / _NEXT
         try:
+            following.unlink(missing_ok=True)  # whatever it is: a pipe would be written to, and block
             write_atomically(following, data)
             if path.exists():
                 _copy(path, self.folder / _PREVIOUS)
@@ -118,7 +120,9 @@ class CheckpointStore:
             buffer = io.BytesIO()
             np.savez(buffer, **arrays)  # type: ignore[arg-type]
             digest = _digest(buffer.getvalue())[:16]
-            write_atomically(self.folder / _PROOFS / _file_name(number, digest), buffer.getvalue())
+            path = self.folder / _PROOFS / _file_name(number, digest)
+            path.unlink(missing_ok=True)
+            write_atomically(path, buffer.getvalue())
             self._files[number] = (steps, digest)
         return {"plain": plain, "arrays": self._files[number][1]}
 
@@ -140,7 +144,7 @@ class CheckpointStore:
         problems = []
         for path in (self.folder / _NAME, self.folder / _PREVIOUS):
             try:
-                data = path.read_bytes()
+                data = read_regular(path)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -211,7 +215,8 @@ class CheckpointStore:
             return unpack(entry["plain"], {})
         if not _DIGEST.fullmatch(digest):
             raise ValueError("no name of a file")
-        with np.load(self.folder / _PROOFS / _file_name(number, digest), allow_pickle=False) as arrays:
+        content = read_regular(self.folder / _PROOFS / _file_name(number, digest))
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             steps = unpack(entry["plain"], dict(arrays))
         self._files[number] = (steps, digest)
         return steps

@@ -336,10 +336,9 @@ class Coordinator:
         elif status is not SolveStatus.OPTIMAL and self._remarks:
             parts += self._remarks
         elif status is SolveStatus.INTERRUPTED and is_complete:
-            gap = _rounded_up(relative_gap(self.incumbent.cost, self._lower_bound()))
-            parts.append(
-                f"the search is complete: a gap of {gap} is proven, and double precision cannot prove a smaller one"
-            )
+            gap = relative_gap(self.incumbent.cost, self._lower_bound())
+            proven = f"a gap of {_rounded_up(gap)} is proven" if math.isfinite(gap) else "no finite gap is proven"
+            parts.append(f"the search is complete: {proven}, and double precision cannot prove a smaller one")
         if status is not SolveStatus.OPTIMAL and self.workers.message:
             parts.append(self.workers.message)
         if self._checkpointer.message:

@@ -25,6 +25,7 @@ from certimeans.presolve.packing import find_packing
 from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering, by_first_appearance
 from certimeans.proof.steps import CovarianceStep, InfeasibleStep, MergeStep, RelaxationStep, Step
+from certimeans.search.background import LARGE_SIZE
 from certimeans.search.branching import branching_pair
 from certimeans.search.memory import memory_limit
 from certimeans.search.node import (
@@ -40,11 +41,11 @@ from certimeans.search.replay import check_groups, proven_groups
 from certimeans.search.statistics import NodeWork
 from certimeans.status import pruning_cost
 
-_LARGE_SEARCH = 20_000
-"""From so many super-points on, clusterings are told as they are found: one search may take all the time there is."""
 _SECONDS_BETWEEN_REPORTS = 10.0
 _PACKING_STEPS = 20_000
 """How long an exact search looks for a clustering of a node within limits on sizes: some tenths of a second."""
+_NEAR = 4.0
+"""A bound that misses the cost by no more than so many times what rounding takes is not worth any branching."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,8 @@ class _Evaluation:
         told = [-math.inf]
 
         def on_improvement(labels: IntArray) -> None:
-            if points.size >= _LARGE_SEARCH and time.monotonic() - told[0] > _SECONDS_BETWEEN_REPORTS:
+            # One search may take all the time there is, and be left behind.
+            if points.size >= LARGE_SIZE and time.monotonic() - told[0] > _SECONDS_BETWEEN_REPORTS:
                 self._take(points, labels)
                 told[0] = time.monotonic()
 
@@ -231,12 +233,20 @@ class _Evaluation:
         return inferred if last is None else (*inferred, last)
 
     def _is_done(self) -> bool:
-        return self.bound.value >= self._pruning_cost()
+        return self.bound.value >= self._pruning_cost() or self._only_rounding_is_left()
+
+    def _only_rounding_is_left(self) -> bool:
+        """Whether rounding hides the gap that was asked for, and the bound is about as good as it can get."""
+        cost = self._incumbent_cost()
+        provable = self.presolved.super_points.scale.provable(cost)
+        return provable < self._pruning_cost() and self.bound.value >= cost - _NEAR * (cost - provable)
+
+    def _incumbent_cost(self) -> float:
+        elsewhere = self.surroundings.incumbent_cost
+        return self.best_cost if elsewhere is None else min(self.best_cost, elsewhere())
 
     def _pruning_cost(self) -> float:
-        elsewhere = self.surroundings.incumbent_cost
-        cost = self.best_cost if elsewhere is None else min(self.best_cost, elsewhere())
-        return pruning_cost(cost, self.task.gap)
+        return pruning_cost(self._incumbent_cost(), self.task.gap)
 
     def _seed(self) -> tuple[int, int]:
         return self.task.seed, self.task.number + 1  # the search beside the root uses 0

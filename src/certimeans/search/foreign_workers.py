@@ -8,8 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
+from certimeans.blas import one_blas_thread
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.presolve.reduce import Presolved
@@ -172,5 +171,5 @@ def connect(address: str) -> Any:
 
 def _perform_elsewhere(presolved: Presolved, task: Task) -> Outcome:
     prepare(presolved.instance)  # a worker compiles once, before the task's clock starts
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         return perform(presolved, task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, wait
@@ -10,6 +11,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from certimeans.deadline import Deadline
+from certimeans.orphans import end_with_parent
 from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.evaluate import Surroundings
@@ -94,8 +96,9 @@ _SURROUNDINGS = Surroundings()
 
 
 def _prepare_worker(folder: Path) -> None:
-    """Read the problem once and leave Ctrl-C to the coordinator."""
+    """Read the problem once, leave Ctrl-C to the coordinator, and end if the coordinator is killed."""
     global _PRESOLVED, _SURROUNDINGS  # noqa: PLW0603  # one problem per worker, read once
+    end_with_parent(lambda: shutil.rmtree(folder, ignore_errors=True))
     board = BlackboardReader(folder)
     _PRESOLVED = board.presolved
     _SURROUNDINGS = Surroundings(incumbent_cost=board.cost)

@@ -72,8 +72,16 @@ class RelaxationBounder:
         return _BYTES_PER_ENTRY * points.size**2
 
     def bound(self, question: Question) -> Answer:
-        """Solve, bound, separate, and repeat."""
+        """Solve, bound, separate, and repeat.
+
+        Raises
+        ------
+        ValueError
+            If there are more super-points than a certificate has room for: nobody could check the bound.
+        """
         points, scale = question.points, question.points.scale
+        if points.size > LARGEST_SIZE:
+            raise ValueError(f"a certificate has room for {LARGEST_SIZE:,} super-points, not for {points.size:,}")
         relaxation = Relaxation.from_super_points(points)
         best = nothing_proven(points)
 

@@ -27,7 +27,8 @@ def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, gro
         expansion = csr_array((shares, (np.arange(size), group_of)), shape=(size, child.size))
         primal, dual = (_compress(matrix, expansion) for matrix in (primal, dual))
         cuts = cuts.merged(group_of)
-        sizes = None if sizes is None else expansion.multiply(shares[:, None]).T @ sizes
+        if sizes is not None:
+            sizes = np.asarray(expansion.T @ (shares[:, None] * sizes))
     return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts, sizes)
 
 

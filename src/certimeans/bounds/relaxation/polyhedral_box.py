@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._typing import BoolArray, FloatArray, IntArray
+from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector, _fill_target
@@ -65,7 +65,7 @@ class BoxProjector(PolyhedralProjector):
 
 
 @compiled_fast
-def _apply_rows(
+def _apply_rows(  # noqa: PLR0913  # compiled code takes its state apart
     target: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
@@ -108,7 +108,7 @@ def _apply_rows(
 
 
 @compiled_fast
-def _write_back(
+def _write_back(  # noqa: PLR0913  # the same
     spectral: Single,
     direction: FloatArray,
     primal: FloatArray,

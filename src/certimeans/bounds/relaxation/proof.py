@@ -86,7 +86,11 @@ def dual_of(step: RelaxationStep, relaxation: Relaxation) -> FloatArray:
     """Return the weighted sum of cuts and limits less V; its upper triangle counts."""
     cuts = cuts_of(step, relaxation.size)
     rows = CutRows.build(cuts, relaxation)
-    total, _, _ = rows.weighted_sum(cuts.multipliers * rows.norms)
+    return _dual(step, rows, cuts.multipliers * rows.norms, relaxation)
+
+
+def _dual(step: RelaxationStep, rows: CutRows, multipliers: FloatArray, relaxation: Relaxation) -> FloatArray:
+    total, _, _ = rows.weighted_sum(multipliers)
     sizes = size_multipliers_of(step, relaxation)
     if relaxation.size_rows is not None and sizes is not None:
         total += relaxation.size_rows.weighted_sum(sizes)[0]
@@ -107,5 +111,6 @@ def prove_again(step: RelaxationStep, relaxation: Relaxation) -> SafeBound:
     if relaxation.box is None and not ((step.slack >= 0) | free).all():
         raise ValueError("a negative slack where super-points may link")
     rows = CutRows.build(cuts, relaxation)
-    dual, sizes = dual_of(step, relaxation), size_multipliers_of(step, relaxation)
-    return safe_lower_bound(relaxation, rows, cuts.multipliers * rows.norms, dual, sizes)
+    multipliers = cuts.multipliers * rows.norms
+    dual, sizes = _dual(step, rows, multipliers, relaxation), size_multipliers_of(step, relaxation)
+    return safe_lower_bound(relaxation, rows, multipliers, dual, sizes)

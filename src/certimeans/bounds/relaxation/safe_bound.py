@@ -9,9 +9,9 @@ because Y_ij >= 0, with equality on cannot-links, where G is free. Moreover Y = 
 trace R = k - 1. So <G, Y> = u'Gu + <G, R>, and the last term is at least the sum of the k - 1 lowest eigenvalues of G
 on the orthogonal complement of u, which :mod:`certimeans.bounds.eigenvalues` bounds rigorously.
 
-**Limits on sizes** (:mod:`~certimeans.bounds.relaxation.sizes`) are further inequalities <B, Y> <= 0 with multipliers, or,
-if amounts are proportional to weights, upper limits of entries: V may then have any sign, and what the limits leave of
-<V, Y> at least is added to (1).
+**Limits on sizes** (:mod:`~certimeans.bounds.relaxation.sizes`) are further inequalities <B, Y> <= 0 with multipliers,
+or, if amounts are proportional to weights, upper limits of entries: V may then have any sign, and what <V, Y> is at
+least is added to (1).
 
 **Rounding.** Nothing above needs accuracy of mu or G; the floats are taken as they are. What must not be trusted to
 floating point is treated so:

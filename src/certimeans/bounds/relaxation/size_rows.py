@@ -48,7 +48,7 @@ class RowsOfSets:
         new = [members for members in new if members.tobytes() not in known and len(members) < self._size]
         self._set(kept + new, np.concatenate([own, np.zeros(len(new))]))
 
-    def as_table(self, multipliers: FloatArray) -> None:  # noqa: ARG002
+    def as_table(self, multipliers: FloatArray) -> None:
         """Return nothing."""
 
     def _set(self, sets: list[IntArray], multipliers: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""Descents that keep limits and cannot-links: exchanges between two clusters, then Kempe chains, until neither helps."""
+"""Descents within limits and cannot-links: exchanges between two clusters, then Kempe chains, until neither helps."""
 
 from __future__ import annotations
 

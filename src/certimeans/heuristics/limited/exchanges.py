@@ -122,7 +122,7 @@ def _improve_pair(
     work = 0
     for i in range(len(clusters.labels)):
         own = clusters.labels[i]
-        if own != a and own != b:
+        if own not in (a, b):
             continue
         other = b if own == a else a
         if clusters.conflicts[i, other] > 1 or clusters.weight[own] <= space.weights[i]:
@@ -130,12 +130,12 @@ def _improve_pair(
         work += 2
         near, far = distance_to_centre(space, clusters, i, own), distance_to_centre(space, clusters, i, other)
         _enter(exchanges, 0 if own == a else 1, i, space.weights[i] * (near - far))
-        if clusters.members[own] > 1 and clusters.conflicts[i, other] == 0:
-            if may_move(loads, loads.amount[i], own, other):
-                leaving = removal_gain(space, clusters, i)
-                gain = leaving - insertion_cost(space, clusters, i, other)
-                if gain > least_gain(space, leaving) and gain > best:
-                    best, mover = gain, i
+        is_free = clusters.members[own] > 1 and clusters.conflicts[i, other] == 0
+        if is_free and may_move(loads, loads.amount[i], own, other):
+            leaving = removal_gain(space, clusters, i)
+            gain = leaving - insertion_cost(space, clusters, i, other)
+            if gain > least_gain(space, leaving) and gain > best:
+                best, mover = gain, i
     gain, i, j = _best_swap(space, clusters, loads, exchanges, a, b)
     work += CANDIDATES * CANDIDATES
     if gain > best:
@@ -178,9 +178,9 @@ def _best_swap(
                 break
             if not may_move(loads, loads.amount[i] - loads.amount[j], a, b):
                 continue
-            if clusters.conflicts[i, b] > 0 or clusters.conflicts[j, a] > 0:
-                if clusters.conflicts[i, b] != 1 or clusters.conflicts[j, a] != 1 or not _are_linked(space, i, j):
-                    continue
+            conflicts = clusters.conflicts[i, b] + clusters.conflicts[j, a]
+            if conflicts > 0 and not (conflicts == 2 and _are_linked(space, i, j)):
+                continue
             gain = swap_gain(space, clusters, i, j, a, b)
             if gain > best and gain > least_gain(space, space.weights[i] * abs(exchanges.score[0, p])):
                 best, first, second = gain, i, j
@@ -190,10 +190,10 @@ def _best_swap(
 @inlined
 def _are_linked(space: Space, i: int, j: int) -> bool:
     """Whether two super-points cannot link."""
+    found = False
     for position in range(space.start[i], space.start[i + 1]):
-        if space.neighbours[position] == j:
-            return True
-    return False
+        found |= space.neighbours[position] == j
+    return found
 
 
 @compiled_without_allocation
@@ -207,7 +207,9 @@ def swap_gain(space: Space, clusters: Clusters, i: int, j: int, a: int, b: int) 
         moved_a = wi * clusters.sums[a, i] - wj * clusters.sums[a, j]
         moved_b = wi * clusters.sums[b, i] - wj * clusters.sums[b, j]
         own = wi * wi * space.squares[i] + wj * wj * space.squares[j] - 2.0 * wi * wj * space.rows[i, j]
-        after = (clusters.square[a] - 2.0 * moved_a + own) / left_a + (clusters.square[b] + 2.0 * moved_b + own) / left_b
+        after = (clusters.square[a] - 2.0 * moved_a + own) / left_a + (
+            clusters.square[b] + 2.0 * moved_b + own
+        ) / left_b
         before = clusters.square[a] / clusters.weight[a] + clusters.square[b] / clusters.weight[b]
         return after - before if abs(after - before) > _ROUNDING * (abs(after) + abs(before)) else 0.0
     share_a, share_b = 1.0 / clusters.weight[a], 1.0 / clusters.weight[b]

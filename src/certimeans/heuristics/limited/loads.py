@@ -99,7 +99,7 @@ def exchange_sizes(loads: Loads, a: int, b: int) -> None:
 @inlined
 def breach(loads: Loads, c: int, load: int) -> int:
     """By how much a load of a cluster is outside its limits."""
-    return max(0, load - loads.high[c]) + max(0, loads.low[c] - load)
+    return int(max(0, load - loads.high[c]) + max(0, loads.low[c] - load))
 
 
 @compiled_without_allocation
@@ -123,4 +123,4 @@ def change_of_breach(loads: Loads, i: int, a: int, b: int) -> int:
 def may_move(loads: Loads, amount: int, a: int, b: int) -> bool:
     """Whether an amount, which may be negative, can go from a to b within the limits."""
     left, right = loads.load[a] - amount, loads.load[b] + amount
-    return loads.low[a] <= left <= loads.high[a] and loads.low[b] <= right <= loads.high[b]
+    return bool(loads.low[a] <= left <= loads.high[a] and loads.low[b] <= right <= loads.high[b])

@@ -116,11 +116,11 @@ def pay_for_limits(space: Space, clusters: Clusters, loads: Loads, prices: Price
 def _saved(clusters: Clusters, loads: Loads, prices: Prices, i: int, a: int, b: int) -> float:
     """Return how much less is to be paid when super-point i moves from a to b."""
     links = clusters.conflicts[i, a] - clusters.conflicts[i, b]
-    return prices.link * links - prices.unit * change_of_breach(loads, i, a, b)
+    return float(prices.link * links - prices.unit * change_of_breach(loads, i, a, b))
 
 
 @compiled_without_allocation
-def search_tabu_within(
+def search_tabu_within(  # noqa: PLR0913  # compiled code takes its state apart
     space: Space,
     clusters: Clusters,
     loads: Loads,

@@ -106,7 +106,9 @@ class LimitedSearch:
         self._order = np.arange(points.size, dtype=np.int64)
         width = 1 if self.space.by_gram else max(1, self.space.rows.shape[1])
         self._work_per_call = max(1, settings.evaluations_per_call // width)
-        self._centres_per_call = max(1, settings.evaluations_per_call // (settings.draws_per_centre * points.size * width))
+        self._centres_per_call = max(
+            1, settings.evaluations_per_call // (settings.draws_per_centre * points.size * width)
+        )
 
     @property
     def has_found(self) -> bool:

@@ -109,8 +109,9 @@ def _refresh(costs: FloatArray, labels: IntArray, loads: Loads, network: Network
 
 @inlined
 def _cheapest_path(loads: Loads, network: Network) -> int:
-    """Find a cheapest path from a cluster that has too much to one with room; or, without the former, to one with too
-    little from one that can give. Return where it ends, -1 if there is none.
+    """Find a cheapest path from a cluster that has too much to one with room; return where it ends, -1 without any.
+
+    If no cluster has too much, it leads from one that can give to one that has too little.
     """
     k = len(loads.load)
     has_excess = False
@@ -124,10 +125,10 @@ def _cheapest_path(loads: Loads, network: Network) -> int:
         for a in range(k):
             for b in range(k):
                 reached = network.distance[a] + network.cost[a, b]
-                if a != b and reached < network.distance[b] - 1e-15 * abs(network.distance[b]):
-                    if not _is_on_path(network, a, b):
-                        network.distance[b] = reached
-                        network.previous[b] = a
+                is_nearer = a != b and reached < network.distance[b] - 1e-15 * abs(network.distance[b])
+                if is_nearer and not _is_on_path(network, a, b):
+                    network.distance[b] = reached
+                    network.previous[b] = a
     end = -1
     for c in range(k):
         is_sink = loads.load[c] < loads.high[c] if has_excess else loads.load[c] < loads.low[c]

@@ -7,6 +7,7 @@ import csv
 import math
 import os
 import re
+import stat
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -37,6 +38,21 @@ def read_bytes(path: PathLike) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: the file cannot be read ({reason})") from None
+
+
+def read_regular(path: PathLike) -> bytes:
+    """Return the content of a file that we wrote ourselves: a pipe in its place could block, a device might not end.
+
+    Raises
+    ------
+    InputError
+        If it is something else than a file.
+    FileNotFoundError
+        If there is none.
+    """
+    if not stat.S_ISREG(Path(path).stat().st_mode):
+        raise InputError(f"{path}: not a regular file")
+    return read_bytes(path)
 
 
 def decode(path: PathLike, data: bytes) -> str:
