@@ -86,7 +86,10 @@ def _limit_sizes() -> None:
 
     random = np.random.default_rng(0)
     few = Limits(gap=1e-6, seconds=None, nodes=2)
-    links = {"must_link": [(0, 1), (1, 2), (3, 4)], "cannot_link": [(0, 5), (5, 6), (6, 7), (3, 8), (9, 10), (0, 10)]}
+    links: dict[str, Any] = {
+        "must_link": [(0, 1), (1, 2), (3, 4)],
+        "cannot_link": [(0, 5), (5, 6), (6, 7), (3, 8), (9, 10), (0, 10)],
+    }
     for dimension in (3, 12):
         points = random.normal(size=(30, dimension))
         solve_instance(Instance.create(points, 3, sizes=[6, 10, 14], **links), few)

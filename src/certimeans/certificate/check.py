@@ -130,6 +130,7 @@ def _verify(
         n_infeasible=outcome.n_infeasible,
         arithmetic=arithmetic,
         seconds=time.perf_counter() - began,
+        sizes="" if certificate.sizes is None else certificate.sizes.in_words(),
     )
     return verification, exact_gap
 

@@ -34,6 +34,17 @@ class Stated(NamedTuple):
         most = None if self.size_max is None else [self.size_max]
         return least, most, self.sizes, self.capacity
 
+    def in_words(self) -> str:
+        """Say what the sizes of clusters are to be."""
+        least, most = (None if number is None else f"{number:.12g}" for number in (self.size_min, self.size_max))
+        if self.sizes is not None:
+            words = "of sizes " + "/".join(f"{size:.12g}" for size in self.sizes)
+        elif most is None:
+            words = f"of sizes from {least}"
+        else:
+            words = f"of sizes up to {most}" if least is None else f"of sizes {least} to {most}"
+        return words if self.capacity is None else f"{words}, sums of capacities,"
+
 
 def read_sizes(content: Any, k: int) -> tuple[Stated, bool] | None:
     """Read the object ``cluster_sizes``, and whether there is an array of capacities; ``None`` if it is null."""

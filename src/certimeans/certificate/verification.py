@@ -32,6 +32,8 @@ class Verification:
         ``"float"`` (with all rounding accounted for) or ``"ball"``.
     seconds
         Wall time of the check.
+    sizes
+        The limits on the sizes of clusters, in words; empty without any.
     """
 
     geometry: Literal["points", "gram"]
@@ -50,11 +52,12 @@ class Verification:
     n_infeasible: int
     arithmetic: Literal["float", "ball"]
     seconds: float
+    sizes: str = ""
 
     def sentence(self) -> str:
         """Say what was proven in one sentence; numbers are rounded so that it stays true."""
         leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}, {self.n_infeasible} infeasible."
-        task = f"of the {_count(self.n, 'point')} into {_count(self.k, 'cluster')}"
+        task = f"of the {_count(self.n, 'point')} into {_count(self.k, 'cluster')}{self.sizes and f' {self.sizes}'}"
         kept = f"{_count(self.must_links, 'must-link')} and {_count(self.cannot_links, 'cannot-link')}"
         if self.cost is None and math.isinf(self.lower_bound):
             return f"Proven: no clustering {task} keeps all {kept}; {leaves}"

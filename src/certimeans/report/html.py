@@ -62,6 +62,8 @@ def _problem(result: SolveResult) -> str:
         words += [", each point counted with its weight"]
     kinds = [counted(len(instance.must_link), "must-link"), counted(len(instance.cannot_link), "cannot-link")]
     kinds = [kind for kind in kinds if not kind.startswith("0 ")]
+    if instance.constraints.cluster_sizes is not None:
+        kinds.append(instance.constraints.cluster_sizes.in_words())
     words += [f", keeping {' and '.join(kinds)}" if kinds else ", without constraints", "."]
     if result.size < instance.n_points:
         words += [f" What must share a cluster was merged, which left {counted(result.size, 'super-point')}."]
@@ -92,6 +94,7 @@ def _notes(result: SolveResult, comparison: PlainComparison | None) -> list[str]
     broken = " and ".join(
         [counted(comparison.broken_must_links, "must-link"), counted(comparison.broken_cannot_links, "cannot-link")]
     )
+    broken += " and the limits on sizes" if comparison.breaks_sizes else ""
     saved = percent_up(1 - comparison.cost / result.objective) if result.objective > 0 else "0 %"
     notes.append(
         "What the constraints changed: the best plain k-means clustering found costs "
@@ -160,20 +163,27 @@ def _cluster_table(result: SolveResult) -> str:
     features = [] if centres is None else telling_features(result, _MOST_COLUMNS).tolist()
     weighted = bool((instance.weights != 1).any())
     weights = np.bincount(clustering.labels, instance.weights)
-    names = ["cluster", "points", *(["weight"] if weighted else []), *(feature_name(instance, f) for f in features)]
+    limits = instance.limits
+    loads = [] if limits is None or limits.counts_points else limits.totals(clustering.labels, clustering.n_clusters)
+    names = ["cluster", "points", *(["capacity"] if loads else []), *(["weight"] if weighted else [])]
+    names += [feature_name(instance, f) for f in features]
     head = "".join(f"<th scope=col>{escape(name)}</th>" for name in names)
     rows = []
     for cluster in range(min(clustering.n_clusters, _MOST_ROWS)):
-        cells = [f"{clustering.sizes[cluster]:,}", *([f"{weights[cluster]:.6g}"] if weighted else [])]
+        cells = [f"{clustering.sizes[cluster]:,}"]
+        cells += [limits.in_words(loads[cluster])] if limits is not None and loads else []
+        cells += [f"{weights[cluster]:.6g}"] if weighted else []
         cells += [] if centres is None else [f"{value:.6g}" for value in centres[cluster, features]]
         swatch = f'<i style="background:{cluster_look(cluster).colour}"></i>'
         rows.append(f"<tr><th scope=row>{swatch}{cluster}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     left_out = []
+    stated = instance.constraints.cluster_sizes
+    asked = "" if stated is None else f"<p class=note>Asked for: {escape(stated.in_words())}; all are kept.</p>"
     if features and len(features) < instance.n_features:
         left_out.append(f"the {len(features)} of {instance.n_features} features that differ most between the clusters")
     if clustering.n_clusters > _MOST_ROWS:
         left_out.append(f"the first {_MOST_ROWS} of {clustering.n_clusters} clusters")
-    note = f"<p class=note>Shown: {'; '.join(left_out)}.</p>" if left_out else ""
+    note = asked + (f"<p class=note>Shown: {'; '.join(left_out)}.</p>" if left_out else "")
     return (
         f"<section><h2>Clusters{' and their centres' if features else ''}</h2>{note}<div class='card scroll'>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
