@@ -130,7 +130,7 @@ def _rows_of_sizes(points: SuperPoints, multipliers: FloatArray, sizes: SizeTerm
     """Return the weighted sum of the rows that limit sizes."""
     from flint import arb, arb_mat  # noqa: PLC0415
 
-    size, least = points.size, sizes.slots[0][0]
+    size, least = points.size, sizes.least_of_rows()
     roots = [arb(int(w)).sqrt() for w in points.weights.tolist()]
     most = [_ball(Fraction(amount, sizes.most or 1)) for amount in sizes.amounts]
     of_least = [_ball(Fraction(amount, least)) if least else arb(0) for amount in sizes.amounts]

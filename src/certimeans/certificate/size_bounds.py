@@ -49,6 +49,11 @@ class SizeTerms(NamedTuple):
         """Whether every sum is prescribed."""
         return all(low == high for low, high in self.slots)
 
+    def least_of_rows(self) -> int:
+        """Return the least sum of a cluster, as the rows have it; 0 if it is too small to be one."""
+        least = self.slots[0][0]
+        return least if least * 2**60 >= sum(self.amounts) else 0
+
     def forbidden(self) -> BoolArray:
         """Say which super-points do not fit into one cluster together."""
         amounts = np.array(self.amounts, dtype=object)
@@ -125,7 +130,7 @@ class SizeTerms(NamedTuple):
     def rows(self, multipliers: FloatArray, direction: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the weighted sum of the two rows of each super-point, and a bound on its error, entry by entry."""
         quotients = direction[:, None] / direction
-        least = self.slots[0][0]
+        least = self.least_of_rows()
         most = np.array([amount / self.most if self.most else 0.0 for amount in self.amounts])
         of_least = np.array([amount / least if least else 0.0 for amount in self.amounts])
         upper, lower = multipliers[:, 0, None] * (most * quotients), multipliers[:, 1, None] * (of_least * quotients)

@@ -20,7 +20,9 @@ parts, sum_i v_i Y_ii is at least what these allow. In other words: the diagonal
 
 **Any amounts.** For each i, sum_j A_j Z_ij = A(C) / w(C) and Z_ii = 1 / w(C), so with q_ij = sqrt(w_i / w_j) ::
 
-    sum_j (A_j / M) q_ij Y_ij - Y_ii  <=  0,       Y_ii - sum_j (A_j / m) q_ij Y_ij  <=  0   (if m > 0).           (1)
+    sum_j (A_j / M) q_ij Y_ij - Y_ii  <=  0,       Y_ii - sum_j (A_j / m) q_ij Y_ij  <=  0.                        (1)
+
+The second one is left out if m is below 2^-60 of all amounts: it says nothing then, and its numbers may be too large.
 
 In both cases Y_ij = 0 if A_i + A_j > M.
 """
@@ -37,6 +39,9 @@ from numpy.typing import NDArray
 from certimeans._typing import BoolArray, FloatArray, IntArray
 from certimeans.problem.rounding import rounding_factor
 from certimeans.problem.sizes import SizeLimits
+
+NEGLIGIBLE = 2**60
+"""A lower limit that is smaller than all amounts together by more than this factor is left out."""
 
 _FEW_ULPS = 1 + 2.0**-48  # above all that a handful of roundings can be off
 
@@ -144,7 +149,7 @@ class SizeRows:
     Attributes
     ----------
     of_most, of_least
-        The matrices (A_j / M) q_ij and (A_j / m) q_ij; the latter 0 if m = 0.
+        The matrices (A_j / M) q_ij and (A_j / m) q_ij; the latter 0 if it is left out.
     """
 
     of_most: FloatArray
@@ -155,7 +160,8 @@ class SizeRows:
         """State limits."""
         quotients = root_weights[:, None] / root_weights
         most = np.array([int(amount) / max(limits.most, 1) for amount in limits.amounts])
-        least = np.array([int(amount) / limits.least if limits.least else 0.0 for amount in limits.amounts])
+        has_least = limits.least * NEGLIGIBLE >= limits.total > 0
+        least = np.array([int(amount) / limits.least if has_least else 0.0 for amount in limits.amounts])
         return cls(most * quotients, least * quotients)
 
     @property
