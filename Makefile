@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: install demo test lint format docs bench-micro clean help
+.PHONY: install demo test lint wheel test-lowest format docs bench-micro clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -35,8 +35,23 @@ lint: $(VENV)/.installed-dev ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint ## style, types and the whole test suite
+test: lint ## style, types, the whole test suite, and the package in an environment of its own
+	$(MAKE) --no-print-directory wheel
 	$(BIN)/python -m pytest
+
+wheel: $(VENV)/.installed-dev ## build sdist and wheel into dist/, and try the wheel away from the sources
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist . > dist.log || { cat dist.log; exit 1; }
+	@rm dist.log
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tools/try_wheel.py dist
+
+# Not part of 'make test': it takes an environment of its own. CI runs it.
+test-lowest: ## the test suite with the lowest declared version of every dependency
+	$(PYTHON) -m venv --clear $(VENV)-lowest
+	$(PYTHON) tools/lowest.py > $(VENV)-lowest/constraints.txt
+	$(VENV)-lowest/bin/python -m pip --quiet install --constraint $(VENV)-lowest/constraints.txt --editable '.[plot,dask,verify,dev]'
+	$(VENV)-lowest/bin/python -m pytest
 
 format: $(VENV)/.installed-dev ## apply the style
 	$(BIN)/ruff check --fix .
@@ -54,4 +69,4 @@ bench-micro: $(VENV)/.installed-dev ## micro-benchmarks that need no data files
 	$(BIN)/python -m benchmarks.micro.planted
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -187,8 +187,8 @@ def test_a_first_solve_keeps_its_time_limit(installation: Installation) -> None:
     code = (
         "import time; began = time.perf_counter()\n"
         "import certimeans\n"
-        "result = certimeans.solve([[0.0], [1.0], [5.0], [6.0]], 2, time_limit=2, cannot_link=[(0, 1)])\n"
-        "print(result.status, *result.labels, result.seconds < 2, time.perf_counter() - began)\n"
+        "result = certimeans.solve([[0.0], [1.0], [5.0], [6.0]], 2, time_limit=5, cannot_link=[(0, 1)])\n"
+        "print(result.status, *result.labels, result.seconds < 5, time.perf_counter() - began)\n"
     )
     first, second = (installation.run("-c", code) for _ in range(2))
     assert first.returncode == 0, first.stderr

@@ -11,7 +11,8 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -24,7 +25,7 @@ from numba.core import config
 import certimeans
 from certimeans._typing import FloatArray
 from certimeans.cli import main
-from certimeans.compilation import compiled, compiled_without_allocation, internals, storage
+from certimeans.compilation import compiled, compiled_inside, compiled_without_allocation, internals, storage
 from certimeans.compilation.folders import choose_folder, user_folder
 from certimeans.compilation.preparation import NOTE, WAITING, Preparation
 from certimeans.compilation.sources import digest, top_package
@@ -67,6 +68,24 @@ def test_hot_functions_must_not_create_arrays() -> None:
         allocate(3)
 
 
+@compiled_inside
+def _triple(x: int) -> int:
+    return 3 * x
+
+
+@compiled_without_allocation
+def _six_times(x: int) -> int:
+    return 2 * _triple(x)
+
+
+def test_what_is_for_compiled_code_cannot_be_called_from_python() -> None:
+    """It has no entry for Python: without our refusal the process would end, also after compiled code has called it."""
+    for _ in range(2):
+        with pytest.raises(TypeError, match="_triple is for compiled code only"):
+            _triple(2)
+        assert _six_times(2) == 12
+
+
 def test_numba_asks_our_store() -> None:
     """What a function compiles goes to the store that stands in for numba's own."""
     asked = []
@@ -94,7 +113,11 @@ def test_a_numba_without_its_private_parts_compiles_plainly(monkeypatch: pytest.
     assert parts["NO_ALLOCATION"] == {}
     assert internals.can_keep_machine_code()
     assert not parts["can_keep_machine_code"]()
-    for name, argument in (("ignore_literals", ()), ("keep_machine_code", (object(),))):
+    for name, argument in (
+        ("ignore_literals", ()),
+        ("keep_machine_code", (object(),)),
+        ("refuse_calls_from_python", ()),
+    ):
         dispatcher = SimpleNamespace()
         parts[name](dispatcher, *argument)
         assert vars(dispatcher) == {}
@@ -386,6 +409,68 @@ def test_the_warm_up_command_says_where_and_how_long(
     assert state in printed.out
     assert main(["warmup"]) == 0
     assert capsys.readouterr().out == f"all was compiled before; the machine code is in {state}\n"
+
+
+def test_half_of_the_parts_are_left_to_a_helper(isolated: Path) -> None:
+    """Every second one; what a helper leaves undone, because it died, is run here after all."""
+    asked: list[list[str]] = []
+    run: list[str] = []
+
+    def start(code: str) -> Callable[[Sequence[str]], subprocess.Popen[bytes]]:
+        def helper(names: Sequence[str]) -> subprocess.Popen[bytes]:
+            asked.append(list(names))
+            return subprocess.Popen(
+                [sys.executable, "-c", code.format(isolated / "state" / f"ready-{storage.machine()}")]
+            )
+
+        return helper
+
+    parts = {name: partial(run.append, name) for name in ("a", "b", "c", "d")}
+    dies = Preparation(start("raise SystemExit(1)"))
+    assert dies.run(parts, tell=str)
+    assert (asked, run) == ([["b", "d"]], ["a", "c", "b", "d"])
+    for marker in isolated.rglob("ready-*"):
+        marker.unlink()
+    works = Preparation(start("for name in 'bd': open('{}-' + name, 'w').close()"))
+    assert works.run(parts, tell=str)
+    assert run[4:] == ["a", "c"]
+    assert not works.run(parts, tell=str)
+
+
+def test_a_helper_ends_with_whoever_started_it(isolated: Path) -> None:
+    """Ctrl-C leaves no process behind."""
+    processes = []
+
+    def helper(_: Sequence[str]) -> subprocess.Popen[bytes]:
+        processes.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]))
+        return processes[0]
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Preparation(helper).run({"a": interrupt, "b": int}, tell=str)
+    assert processes[0].poll() is not None
+    assert not list(isolated.rglob("ready-*"))
+
+
+@pytest.mark.parametrize(("links", "nodes"), [("", 1), ("cannot_link=[(0, 1), (1, 2), (3, 9)]", 9)])
+def test_a_solve_needs_no_more_than_the_parts_for_it(links: str, nodes: int) -> None:
+    """Without links, the search for clusterings in children, which have some, compiles when a child needs it."""
+    code = f"""
+        import sys, numpy as np, certimeans
+        from certimeans import warmup
+        def functions():
+            modules = [module for name, module in sys.modules.items() if name.startswith("certimeans.")]
+            found = {{id(f): f for m in modules for f in vars(m).values() if hasattr(f, "signatures")}}.values()
+            return {{f.py_func.__name__ for f in found if f.signatures}}
+        points = np.random.default_rng(3).normal(size=(30, 3))
+        warmup._PREPARATION.run_here(warmup._parts_for(certimeans.Instance.create(points, 4, {links})))
+        before = functions()
+        certimeans.solve(points, 4, gap=1e-9, max_nodes={nodes}, {links})
+        print(sorted(functions() - before))
+    """
+    assert _python(code).stdout.strip() == "[]"
 
 
 _NOWHERE: dict[str, Callable[[], Any]] = {

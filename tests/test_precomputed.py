@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold
 
 from certimeans import CertifiedKMeans, InputError, SolveResult, SolveStatus, solve, verify, write_points
 from certimeans.cli import main
+from certimeans.errors import CertificateError
 from certimeans.problem.nearest import KernelCentres
 from certimeans.report.html import render_report
 from certimeans.report.plots import plot_centres, plot_clusters
@@ -186,3 +187,14 @@ def test_a_cost_of_zero_beside_huge_entries_ends_soon() -> None:
     assert result.objective == 0
     assert result.nodes == 1
     assert result.status is SolveStatus.INTERRUPTED
+
+
+def test_a_result_without_any_bound_is_saved_and_verified(tmp_path: Path) -> None:
+    """A Gram matrix has no bound before one is proven; what is claimed then is the cost alone."""
+    points = np.random.default_rng(0).normal(size=(1200, 3))
+    result = solve(gram=points @ points.T, n_clusters=3, time_limit=1e-6)
+    assert result.lower_bound == -np.inf
+    result.save(tmp_path, report=False)
+    assert "nothing about other clusterings" in verify(tmp_path).sentence()
+    with pytest.raises(CertificateError, match="is not proven: none is"):
+        verify(tmp_path, gap=1.0)

@@ -69,3 +69,16 @@ def test_the_package_is_imported_in_a_moment() -> None:
     seconds, heavy = zip(*(run.stdout.splitlines() for run in runs), strict=True)
     assert min(map(float, seconds)) < 0.1  # the machine may be busy
     assert set(heavy) == {"[]"}
+
+
+def test_a_solve_imports_no_more_than_it_needs(tmp_path: Path) -> None:
+    """Each of these takes a tenth of a second or so, on every call of the command line."""
+    (tmp_path / "points.csv").write_text("0\n1\n5\n6\n")
+    code = (
+        "import sys; from certimeans.cli import main; "
+        f"main(['solve', {str(tmp_path / 'points.csv')!r}, '-k', '2', '--json', '--quiet']); "
+        "heavy = {'scipy.optimize', 'scipy.spatial', 'sklearn', 'joblib', 'matplotlib', 'rich'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

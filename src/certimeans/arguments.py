@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from certimeans.errors import InputError
 
@@ -14,6 +14,10 @@ def as_n_jobs(n_jobs: object) -> int:
     """Return a number of processes: ``None`` for 1 or what a ``joblib.parallel_config`` says, -1 for all cores."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
         raise InputError(f"n_jobs must be None or an integer other than 0 (-1 for all cores); got {n_jobs!r}")
+    if n_jobs == 1:
+        return 1
+    from joblib import effective_n_jobs  # noqa: PLC0415  # slow to import, and not always needed
+
     return int(effective_n_jobs(n_jobs))
 
 
@@ -31,3 +35,14 @@ def as_seed(random_state: object) -> int:
             f"random_state must be a non-negative integer, a NumPy generator or None; got {random_state!r}"
         )
     return int(random_state)
+
+
+def as_part_size(part_size: object) -> int | Literal["auto"] | None:
+    """Return a number of super-points per part, ``"auto"`` or ``None``."""
+    if part_size is None:
+        return None
+    if isinstance(part_size, str) and part_size == "auto":
+        return "auto"
+    if not isinstance(part_size, Integral) or isinstance(part_size, bool) or part_size < 1:
+        raise InputError(f"part_size must be a positive integer, 'auto' or None; got {part_size!r}")
+    return int(part_size)

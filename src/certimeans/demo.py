@@ -11,7 +11,7 @@ from certimeans.problem.constraints import Constraints
 from certimeans.problem.generate import generate_constraints
 from certimeans.problem.instance import Instance
 from certimeans.report.directory import prepare_directory, write_directory
-from certimeans.report.live import choose_display
+from certimeans.report.progress import choose_display
 from certimeans.search.limits import Limits
 from certimeans.solver import solve_instance
 

@@ -48,6 +48,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Seed of the heuristics. It may decide which of several optimal clusterings is returned, never what is proven.
     size_min, size_max : int or float, default=None
         Every cluster has at least, and at most, that many points, or that much capacity, see :meth:`fit`.
+    part_size : int, "auto" or None, default="auto"
+        Large problems are bounded by parts: super-points per part, decided by the solver, or never.
     verbose : int, default=0
         1 writes the log of the command line to standard error.
     kernel : {"linear", "precomputed"}, default="linear"
@@ -110,6 +112,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         random_state: int | np.random.RandomState | None = 0,
         size_min: float | None = None,
         size_max: float | None = None,
+        part_size: int | Literal["auto"] | None = "auto",
         verbose: int = 0,
         kernel: Literal["linear", "precomputed"] = "linear",
     ) -> None:
@@ -121,6 +124,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.random_state = random_state
         self.size_min = size_min
         self.size_max = size_max
+        self.part_size = part_size
         self.verbose = verbose
         self.kernel = kernel
 
@@ -334,6 +338,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             seed=self.random_state,
             initial_labels=initial_labels,
             callback=with_log(None, reduction.instance, self.verbose),
+            part_size=self.part_size,
         )
         if result.clustering is None:
             raise NoClusteringError(result)

@@ -118,6 +118,16 @@ class SolveResult:
         return self.statistics.rounds
 
     @property
+    def parts(self) -> int:
+        """Number of parts in which the points were bounded: 1 if all were bounded together."""
+        return 1 if self.statistics.parts is None else self.statistics.parts.count
+
+    @property
+    def part_size(self) -> int | None:
+        """Super-points in the largest part; ``None`` if all were bounded together."""
+        return None if self.statistics.parts is None else self.statistics.parts.size
+
+    @property
     def seconds(self) -> float:
         """Wall time."""
         return self.statistics.seconds
@@ -148,9 +158,26 @@ class SolveResult:
             f"lower bound  {rounded_down(self.lower_bound, 10)}  (proven)",
             f"gap          {percent_up(self.gap)}",
             f"nodes        {self.nodes}",
+            *([f"parts        {described}"] if (described := self.describe_parts()) else []),
             f"time         {self.seconds:.2f} s",
         ]
         return "\n".join(lines)
+
+    def describe_parts(self) -> str:
+        """Say in a sentence how the points were bounded by parts; nothing if they were bounded together."""
+        parts = self.statistics.parts
+        if parts is None:
+            return ""
+        n = self.instance.n_points
+        said = f"{n:,} points were bounded in {parts.count:,} parts of about {round(n / parts.count):,}"
+        if parts.shared:
+            said += f", which share {parts.shared:,} of them by weight"
+        if parts.links_left_out:
+            said += (
+                f"; the bound does without {parts.links_left_out:,} of {parts.links:,} cannot-links, which join "
+                "different parts (the clustering keeps them all)"
+            )
+        return said
 
     __repr__ = summary
 
@@ -208,6 +235,8 @@ class SolveResult:
             "size": self.size,
             "cuts": self.cuts,
             "rounds": self.rounds,
+            "parts": self.parts,
+            "part_size": self.part_size,
             "labels": None if (labels := self.labels) is None else labels.tolist(),
             "weightless": [] if self.reduction is None else self.reduction.weightless.tolist(),
             "seed": self.seed,

@@ -14,12 +14,12 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from certimeans.arguments import as_n_jobs, as_seed
+from certimeans.arguments import as_n_jobs, as_part_size, as_seed
 from certimeans.blas import one_blas_thread
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError, InternalError
@@ -42,6 +42,7 @@ from certimeans.search.history import History
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress
 from certimeans.search.node import Inheritance
+from certimeans.search.parts.run import is_by_parts, search_by_parts
 from certimeans.search.resume import prove_tree, warm_start_steps
 from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import peak_memory
@@ -83,6 +84,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     callback: Callable[[Progress], None] | None = None,
     executor: Executor | Any | None = None,
     checkpoint: str | Path | None = None,
+    part_size: int | Literal["auto"] | None = "auto",
     verbose: int = 0,
     settings: SolverSettings | str | Path | None = None,
 ) -> SolveResult:
@@ -91,7 +93,8 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     Parameters
     ----------
     points
-        One row per point; an array or a DataFrame.
+        One row per point; an array or a DataFrame. A ``.npy`` file of doubles that is mapped (``mmap_mode="r"``) is not
+        loaded; a Dask array is computed one block of rows after the other.
     n_clusters
         The number of clusters.
     gram
@@ -137,6 +140,9 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         time; for a Dask ``Client`` (or its ``get_executor()``), as many as the cluster has threads.
     checkpoint
         A folder: the search is saved there every few seconds, and resumed from there if it was saved before.
+    part_size
+        Large problems are bounded by parts, which are split so that they look alike: super-points per part; ``"auto"``
+        to decide by size, memory, gap and time limit; ``None`` to bound everything at once.
     verbose
         1 writes the log of the command line to standard error.
     settings
@@ -175,6 +181,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         callback=with_log(callback, reduction.instance, verbose),
         executor=executor,
         checkpoint=checkpoint,
+        part_size=part_size,
         settings=SolverSettings.load(settings),
     )
 
@@ -202,10 +209,12 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
     callback: Callable[[Progress], None] | None = None,
     executor: Executor | Any | None = None,
     checkpoint: str | Path | None = None,
+    part_size: int | Literal["auto"] | None = "auto",
     settings: NodeSettings | None = None,
 ) -> SolveResult:
     """Solve an instance that was built before; see :func:`solve`."""
-    n_jobs, seed = as_n_jobs(n_jobs), as_seed(seed)
+    n_jobs, seed, part_size = as_n_jobs(n_jobs), as_seed(seed), as_part_size(part_size)
+    settings = settings or NodeSettings()
     if limits.gap < _SMALLEST_GAP:
         _LOGGER.warning(
             "a gap of %g was asked for; double precision proves about %g, and the search ends there",
@@ -216,30 +225,46 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
     deadline = Deadline(_seconds_to_search(limits.seconds, instance))
     history = History(callback)
     with _interruptible(deadline), one_blas_thread():
-        store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
+        folder = None if checkpoint is None else Path(checkpoint)
+        store = None if folder is None else CheckpointStore(folder, instance)
         saved = None if store is None else _load(store)
         history.begin()
         presolved = presolve(instance, deadline)
         incumbent = Incumbent(instance)
         if initial_labels is not None:
             incumbent.offer(as_labels(initial_labels, instance.n_points), "initial_labels")
-        workers = make_workers(presolved, n_jobs, executor, deadline)
-        try:
-            coordinator = Coordinator(
-                workers,
+        if is_by_parts(presolved, part_size, settings):
+            outcome = search_by_parts(
+                presolved,
                 incumbent,
                 limits,
                 deadline,
-                seed,
-                history.add,
-                Checkpointer(store),
-                settings,
+                part_size=part_size,
+                seed=seed,
+                n_jobs=n_jobs,
+                executor=executor,
+                folder=folder,
+                on_progress=history.add,
+                settings=settings,
             )
-            if saved is not None:
-                _resume(coordinator, saved, presolved)
-            outcome = coordinator.run()
-        finally:
-            workers.close()
+        else:
+            workers = make_workers(presolved, n_jobs, executor, deadline)
+            try:
+                coordinator = Coordinator(
+                    workers,
+                    incumbent,
+                    limits,
+                    deadline,
+                    seed,
+                    history.add,
+                    Checkpointer(store),
+                    settings,
+                )
+                if saved is not None:
+                    _resume(coordinator, saved, presolved)
+                outcome = coordinator.run()
+            finally:
+                workers.close()
         if incumbent.clustering is None:
             _offer_any(incumbent, presolved, seed)
     return _checked(presolved, incumbent, outcome, history, limits.gap, seed, deadline.elapsed())
@@ -290,6 +315,7 @@ def _checked(
 ) -> SolveResult:
     """Build the result and check it against itself: better no result than a wrong one."""
     instance = presolved.instance
+    instance.check_unchanged()
     clustering = incumbent.clustering
     if clustering is not None:
         # The incumbent was checked when it came in; once more unless that takes longer than one waits after a Ctrl-C.

@@ -1,12 +1,17 @@
 """Tiny problems that call every compiled function, so that compilation is over before a clock starts.
 
-When a compiled function is new, or called with new types, extend a part here: ``tests/test_compilation.py`` names the
-functions that no part calls.
+Each part compiles what some instances need. Two processes share the parts, so their order matters: every second one
+goes to the other process. When a compiled function is new, or called with new types, extend a part here:
+``tests/test_compilation.py`` names the functions that no part calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +19,15 @@ import numpy as np
 from certimeans.compilation.preparation import Preparation
 
 if TYPE_CHECKING:
+    from certimeans.presolve.contract import SuperPoints
     from certimeans.problem.instance import Instance
 
-_PREPARATION = Preparation()
+_SMALL_TABLE = 1_000  # entries: costs of smaller tables are exact without compiled code
+_MANY_POINTS = 10_000  # from here on a search may begin with samples
 
 
 def prepare(instance: Instance | None = None, tell: Callable[[str], object] | None = None) -> bool:
-    """Compile what a solve needs, unless that was done before on this machine; it takes up to a minute.
+    """Compile what a solve needs, unless that was done before on this machine; it takes ten seconds or more.
 
     Parameters
     ----------
@@ -37,43 +44,106 @@ def prepare(instance: Instance | None = None, tell: Callable[[str], object] | No
     return _PREPARATION.run(ALL_PARTS if instance is None else _parts_for(instance), tell)
 
 
+def prepare_for_parts() -> None:
+    """Compile what bounding the parts of any problem needs."""
+    _PREPARATION.run({name: ALL_PARTS[name] for name in ("bound", "linked search", "search", "parts")}, None)
+
+
 def is_preparing() -> bool:
     """Whether a tiny problem is being solved only to compile; Ctrl-C then acts as ever and ends all at once."""
     return _PREPARATION.is_running
 
 
+def run_parts(names: Sequence[str]) -> None:
+    """Compile parts in this process, as the helper of another one."""
+    _PREPARATION.run_here({name: ALL_PARTS[name] for name in names})
+
+
+def _start_helper(names: Sequence[str]) -> subprocess.Popen[bytes] | None:
+    """Start a process that compiles parts on another core, if there is one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if cores < 2 or not sys.executable or getattr(sys, "frozen", False):
+        return None
+    sources = str(Path(__file__).parents[1])
+    code = f"import sys; sys.path.insert(0, {sources!r}); from certimeans.warmup import run_parts; run_parts({names!r})"
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen([sys.executable, "-c", code], stdin=nowhere, stdout=nowhere, stderr=nowhere)  # noqa: S603
+
+
+_PREPARATION = Preparation(_start_helper)
+
+
 def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
-    has_pairs = len(instance.must_link) > 0 or len(instance.cannot_link) > 0
-    return {
-        "solve": _solve,
-        "costs": _prove_costs,
-        **({"constraints": _meet_constraints} if has_pairs else {}),
-        **({"sizes": _limit_sizes} if instance.limits is not None else {}),
-    }
+    has_links = len(instance.cannot_link) > 0
+    names = ["bound", "linked search", "search", "colouring", "linked rounding"] if has_links else ["bound", "search"]
+    names += ["gram costs"] if instance.geometry == "gram" else []
+    names += ["costs"] if instance.geometry == "points" and instance.table.size > _SMALL_TABLE else []
+    names += ["parts"] if instance.n_points > _SMALL_TABLE else []
+    names += ["many points"] if instance.n_points > _MANY_POINTS else []
+    names += ["sizes"] if instance.limits is not None else []
+    return {name: ALL_PARTS[name] for name in names}
 
 
-def _solve(**constraints: Any) -> None:
-    """Solve points without structure: bounds, cuts, branching and rounding all run."""
+def _points(cannot_link: Sequence[tuple[int, int]] = ()) -> SuperPoints:
+    """Return super-points without structure."""
+    from certimeans.presolve.reduce import presolve  # noqa: PLC0415
     from certimeans.problem.instance import Instance  # noqa: PLC0415
-    from certimeans.search.limits import Limits  # noqa: PLC0415
-    from certimeans.solver import solve_instance  # noqa: PLC0415
 
     points = np.random.default_rng(0).normal(size=(40, 3))
-    solve_instance(Instance.create(points, 4, **constraints), Limits(gap=1e-6, seconds=None, nodes=4))
+    return presolve(Instance.create(points, 4, cannot_link=cannot_link)).super_points
 
 
-def _meet_constraints() -> None:
-    """Solve the same with constraints; assign and colour as only some constraints demand."""
+def _bound_parts() -> None:
+    """Split points, with cannot-links that bind."""
+    from certimeans.bounds.parts.splitting import split_into_parts  # noqa: PLC0415
+    from certimeans.presolve.reduce import presolve  # noqa: PLC0415
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
+
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    presolved = presolve(Instance.create(points, 2, cannot_link=[(i, i + 1) for i in range(0, 60, 2)]))
+    split_into_parts(presolved, np.arange(60) % 2, 3)
+
+
+def _bound() -> None:
+    """Bound from below, with cuts of all kinds."""
+    from certimeans.bounds.protocol import Question  # noqa: PLC0415
+    from certimeans.bounds.relaxation.bounder import RelaxationBounder  # noqa: PLC0415
+    from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings  # noqa: PLC0415
+
+    RelaxationBounder(CuttingPlaneSettings(max_rounds=3)).bound(Question(_points(), target=lambda: np.inf))
+
+
+def _search() -> None:
+    """Search for a clustering without cannot-links, also from a start, and round a matrix; branch."""
+    from certimeans.heuristics.rounding import round_relaxation  # noqa: PLC0415
+    from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
+    from certimeans.presolve.colouring import find_colouring  # noqa: PLC0415
+
+    points = _points()
+    find_colouring(_points([(0, 1), (1, 2)]).graph, 2)
+    for start in (None, np.zeros(points.size, dtype=np.int64)):
+        search_clustering(points, start=start, settings=SearchSettings(n_searches=30))
+    round_relaxation(points, np.eye(points.size))
+
+
+def _round_linked() -> None:
+    """Assign as only cannot-links demand."""
     from certimeans.heuristics.assignment import Assigner  # noqa: PLC0415
+    from certimeans.heuristics.rounding import round_relaxation  # noqa: PLC0415
+    from certimeans.presolve.graph import Graph  # noqa: PLC0415
+
+    points = _points([(4, 5), (5, 6), (0, 7)])
+    round_relaxation(points, np.eye(points.size))
+    Assigner(Graph(3, np.array([[0, 1], [0, 2], [1, 2]])), 3).assign(np.eye(3))
+
+
+def _colour() -> None:
+    """Colour graphs that take a search."""
     from certimeans.presolve.colouring import find_colouring  # noqa: PLC0415
     from certimeans.presolve.graph import Graph  # noqa: PLC0415
     from certimeans.presolve.tabu import TabuState  # noqa: PLC0415
 
-    _solve(must_link=[(0, 1), (2, 3)], cannot_link=[(4, 5), (5, 6), (0, 7)])
-    _search_dense_graph()
-    triangle = Graph(3, np.array([[0, 1], [0, 2], [1, 2]]))
-    Assigner(triangle, 3).assign(np.eye(3))
-    square = Graph(4, np.array([[0, 1], [0, 3], [1, 2], [2, 3]]))  # two neighbours each, two colours: takes a search
+    square = Graph(4, np.array([[0, 1], [0, 3], [1, 2], [2, 3]]))  # two neighbours each, two colours
     find_colouring(square, 2)
     TabuState(4, 2, seed=0).advance(*square.adjacency, 10)  # seldom needed: only after the exact search's first round
 
@@ -97,7 +167,7 @@ def _limit_sizes() -> None:
     solve_instance(Instance.create(points, 3, size_min=30, size_max=60, capacity=capacity, **links), few)
 
 
-def _search_dense_graph() -> None:
+def _search_linked() -> None:
     """Search where assigning one super-point after the other runs into dead ends, so that starts must be mended."""
     from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
     from certimeans.presolve.contract import SuperPoints  # noqa: PLC0415
@@ -115,12 +185,32 @@ def _search_dense_graph() -> None:
     search_clustering(points, colouring=colouring, start=np.zeros(size, dtype=np.int64), settings=never_mended)
 
 
+def _search_many_points() -> None:
+    """Search by samples, with and without links."""
+    from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
+    from certimeans.presolve.contract import SuperPoints  # noqa: PLC0415
+    from certimeans.presolve.graph import Graph  # noqa: PLC0415
+
+    size = 60
+    vectors = np.random.default_rng(0).normal(size=(size, 2))
+    settings = SearchSettings(n_searches=5, largest_without_sample=20, sample_size=20, sample_searches=5)
+    for edges in (np.empty((0, 2), dtype=np.int64), np.array([[0, 1], [1, 2]])):
+        points = SuperPoints(np.ones(size), vectors, Graph(size, edges), 3, np.arange(size))
+        search_clustering(points, settings=settings)
+
+
 def _prove_costs() -> None:
-    """Enclose costs of tables that are too large for exact integers, and of Gram matrices."""
+    """Enclose costs of tables that are too large for exact integers."""
     from certimeans.problem.instance import Instance  # noqa: PLC0415
 
     points = np.random.default_rng(0).normal(size=(2000, 3))
     Instance.create(points, 1).cost(np.zeros(2000, dtype=np.int64))
+
+
+def _prove_gram_costs() -> None:
+    """Enclose costs of Gram matrices."""
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
+
     Instance.create(gram=np.eye(3), n_clusters=1).cost(np.zeros(3, dtype=np.int64))
 
 
@@ -135,9 +225,15 @@ def _run_baselines() -> None:
 
 
 ALL_PARTS: dict[str, Callable[[], object]] = {
-    "solve": _solve,
+    "bound": _bound,
+    "linked search": _search_linked,
+    "search": _search,
+    "colouring": _colour,
+    "linked rounding": _round_linked,
     "costs": _prove_costs,
-    "constraints": _meet_constraints,
+    "gram costs": _prove_gram_costs,
+    "parts": _bound_parts,
+    "many points": _search_many_points,
     "sizes": _limit_sizes,
     "baselines": _run_baselines,
 }

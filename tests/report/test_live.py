@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from certimeans.report.live import LiveProgress, choose_display, describe, flow, sparkline
-from certimeans.report.progress import ProgressLog
+from certimeans.report.live import LiveProgress, describe, flow, sparkline
+from certimeans.report.progress import ProgressLog, choose_display
 from certimeans.search.limits import Progress
 from tests.report.examples import make_result
 

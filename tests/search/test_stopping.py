@@ -38,19 +38,21 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 def at_the_root(progress):
-    if progress.phase == "root" and not sent:
+    if progress.phase == PHASE and not sent:
         sent.append(0.0)
         threading.Timer(1.0, interrupt).start()
 
 solve(numpy.random.default_rng(0).random((40, 5)), 3)
-result = solve(numpy.random.default_rng(0).random((6000, 5)), 10, callback=at_the_root)
+result = solve(numpy.random.default_rng(0).random((6000, 5)), 10, callback=at_the_root, part_size=PART_SIZE)
 print(result.status, time.monotonic() - sent[-1], result.objective, result.lower_bound, time.time())
 """
 
 
-def test_ctrl_c_ends_a_large_problem_at_once() -> None:
-    """6,000 points, interrupted at the root, in the middle of linear algebra: answer and end within a second each."""
-    done = subprocess.run([sys.executable, "-c", CTRL_C], capture_output=True, text=True, check=True, timeout=100)
+@pytest.mark.parametrize(("phase", "part_size"), [("root", None), ("parts", "auto")])
+def test_ctrl_c_ends_a_large_problem_at_once(phase: str, part_size: str | None) -> None:
+    """6,000 points, as a whole or by parts, interrupted in the middle of linear algebra: answer and end at once."""
+    code = f"PHASE, PART_SIZE = {phase!r}, {part_size!r}{CTRL_C}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
     status, seconds, objective, bound, printed = done.stdout.split()
     assert time.time() - float(printed) < 1.0
     assert status == "interrupted"

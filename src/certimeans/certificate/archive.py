@@ -121,12 +121,12 @@ class Archive:
     ) -> tuple[int, Iterator[tuple[int, Array]]]:
         """Return the number of rows, and blocks of rows, each with the number of its first: for those who can stop."""
         entry = self._entries.get(f"{name}.npy")
-        require(entry is not None, f"certificate.npz: array {name} is missing")
+        require(entry is not None, f"{self._path.name}: array {name} is missing")
         assert entry is not None  # noqa: S101
         kind = np.dtype(dtype)
         row_bytes = kind.itemsize * math.prod(side or 0 for side in shape[1:])
         limit = row_bytes * (most if shape[0] is None else shape[0]) + _LARGEST_HEADER
-        require(entry.file_size <= min(limit, _LARGEST_ARRAY), f"certificate.npz: {name} is larger than expected")
+        require(entry.file_size <= min(limit, _LARGEST_ARRAY), f"{self._path.name}: {name} is larger than expected")
         if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise InputError(f"{self._path}: {name} must be stored or deflated, not compressed in another way")
         if entry.file_size > _SMALL and 2 * entry.file_size > _free_memory():

@@ -2,8 +2,9 @@
 
 Read it in this order: ``archive.py`` and ``read.py`` (what the files hold), ``state.py`` and ``colouring.py`` (what is
 known of the clusterings of an entry), ``exact.py`` and ``geometry.py`` (the data), ``bound.py`` (bounds in floating
-point), ``ball.py`` (the same in ball arithmetic), ``steps.py`` (the rules, one for each kind of step), and this file,
-which puts them together; ``result.py`` compares what ``result.json`` claims, ``verification.py`` says the outcome in
+point), ``ball.py`` (the same in ball arithmetic), ``steps.py`` and ``parts.py`` (the rules, one for each kind of step),
+``walk.py`` (from entries to a bound), and this file, which puts them together; ``result.py`` compares what
+``result.json`` claims, ``verification.py`` says the outcome in
 words.
 """
 
@@ -12,27 +13,38 @@ from __future__ import annotations
 import math
 import os
 import time
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.certificate.archive import read_json, require
+from certimeans.certificate.archive import read_json
 from certimeans.certificate.ball import require_flint
 from certimeans.certificate.exact import rounded_up
 from certimeans.certificate.geometry import Geometry, GramData, PointData
+from certimeans.certificate.parts import parts
 from certimeans.certificate.read import Certificate
 from certimeans.certificate.result import compare_result
 from certimeans.certificate.state import State
-from certimeans.certificate.steps import RELAXATION, VERIFIERS, Arithmetic, Bound, Branch, Context, start_worker
+from certimeans.certificate.steps import (
+    RELAXATION,
+    VERIFIERS_OF_PARTS,
+    Arithmetic,
+    Context,
+    Verifier,
+    identical,
+    start_worker,
+)
 from certimeans.certificate.verification import Verification, shown
+from certimeans.certificate.walk import Outcome, walk
 from certimeans.errors import CertificateError, InputError
 
+VERIFIERS: dict[str, Verifier] = {**VERIFIERS_OF_PARTS, "identical": identical, "parts": parts}
 _ACCURACY = Fraction(1, 10**6)  # how far a claimed cost may be above the exact one, relatively
 
 
@@ -128,11 +140,16 @@ def _verify(
         n_entries=len(certificate.proof),
         n_leaves=outcome.n_leaves,
         n_infeasible=outcome.n_infeasible,
+        n_parts=_count_parts(certificate),
         arithmetic=arithmetic,
         seconds=time.perf_counter() - began,
         sizes="" if certificate.sizes is None else certificate.sizes.in_words(),
     )
     return verification, exact_gap
+
+
+def _count_parts(certificate: Certificate) -> int:
+    return sum(len(step.content["parts"]) for entry in certificate.proof for step in entry if step.kind == "parts")
 
 
 def _check_arguments(gap: float | None, arithmetic: Arithmetic, n_jobs: int) -> None:
@@ -226,71 +243,14 @@ def _check_clustering(certificate: Certificate, data: Geometry) -> Fraction | No
     return cost
 
 
-class _Outcome(NamedTuple):
-    bound: float
-    weakest: int  # the leaf that decides
-    n_leaves: int
-    n_infeasible: int
-
-
-def _check_proof(certificate: Certificate, data: Geometry, arithmetic: Arithmetic, n_jobs: int) -> _Outcome:
-    """Return the bound of entry 0.
-
-    Every clustering has two points together or apart: so what holds for the clusterings of both entries of a branch
-    holds for those of the entry that branches. Entries of a branch come after it, each belongs to one branch, and all
-    are reached from entry 0.
-    """
-    entries = certificate.proof
-    several = n_jobs > 1 and sum(step.kind == "relaxation" for entry in entries for step in entry) > 1
+def _check_proof(certificate: Certificate, data: Geometry, arithmetic: Arithmetic, n_jobs: int) -> Outcome:
+    """Return the bound of entry 0, proven in several processes if there is enough to do."""
+    kinds = [step.kind for entry in certificate.proof for step in entry]
+    several = n_jobs > 1 and (kinds.count("relaxation") > 1 or "parts" in kinds)
     start = (data, arithmetic, certificate.k)
-    proven: list[list[Bound]] = [[] for _ in entries]
-    branches: list[Branch | None] = [None] * len(entries)
-    reached = {0}
-    waiting: list[Future[float]] = []
     with ProcessPoolExecutor(n_jobs, initializer=start_worker, initargs=start) if several else nullcontext() as pool:
-        context = Context(certificate, data, arithmetic, pool)
-        todo = [(0, State(certificate.n, certificate.must_link, certificate.cannot_link))]
-        while todo:
-            here, state = todo.pop()
-            for step in entries[here]:
-                found = VERIFIERS[step.kind](context, state, step)
-                if isinstance(found, Branch):
-                    require(step is entries[here][-1], f"{step.where}: a branch must be the last step of its entry")
-                    for entry, decide in ((found.together, State.unite), (found.apart, State.separate)):
-                        require(entry not in reached, f"{step.where}: entry {entry} belongs to a branch already")
-                        reached.add(entry)
-                        child = state.copy()
-                        decide(child, *found.pair)
-                        todo.append((entry, child))
-                    branches[here] = found
-                elif found is not None:
-                    proven[here].append(found)
-                    if isinstance(found, Future):
-                        waiting.append(found)
-                if len(waiting) > 4 * n_jobs:
-                    waiting.pop(0).result()  # no more than a few in memory at a time
-        missing = set(range(len(entries))) - reached
-        require(not missing, f"entry {min(missing, default=0)} belongs to no branch")
-        bounds = [[_value(bound) for bound in found] for found in proven]
-    return _fold(bounds, branches, data.floor)
-
-
-def _fold(proven: list[list[float]], branches: list[Branch | None], floor: float) -> _Outcome:
-    """Put the bounds of steps together: the largest of an entry's steps, the smaller of a branch's entries."""
-    best = [max(floor, *found, -math.inf) for found in proven]
-    for here in reversed(range(len(best))):
-        branch = branches[here]
-        if branch is not None:
-            best[here] = max(best[here], min(best[branch.together], best[branch.apart]))
-    weakest = 0
-    while (branch := branches[weakest]) is not None:
-        weakest = min(branch.together, branch.apart, key=best.__getitem__)
-    leaves = [entry for entry, branch in enumerate(branches) if branch is None]
-    return _Outcome(best[0], weakest, len(leaves), sum(math.inf in proven[leaf] for leaf in leaves))
-
-
-def _value(bound: Bound) -> float:
-    return bound.result() if isinstance(bound, Future) else bound
+        context = Context(certificate, data, arithmetic, pool, n_jobs)
+        return walk(context, State(certificate.n, certificate.must_link, certificate.cannot_link), VERIFIERS)
 
 
 def _gap(cost: Fraction | None, bound: float) -> Fraction | None:

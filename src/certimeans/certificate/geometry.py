@@ -137,27 +137,52 @@ class PointData(_Weighted):
     floor = 0.0
 
     def __init__(self, points: FloatArray, weights: FloatArray, *, standardize: bool) -> None:
-        super().__init__(weights)
         n = len(points)
-        one = np.ones(n)
-        everything = np.zeros(n, dtype=np.int64)
         if standardize:
             points = points[:, (points != points[0]).any(axis=0)]  # a variance of 0 is that of a constant
-        self.points = points
-        d = points.shape[1]
-        self.exponents = [lowest_bit(column) for column in points.T]
-        self.sums = np.array([group_sums(column, weights, everything, 1)[0][0] for column in points.T], dtype=object)
-        self._squares = np.array([sum_of_squares(column, weights)[0] for column in points.T], dtype=object)
+        self._standardize = standardize
+        self._measure(points, weights)
         lowest = min(self.exponents, default=0)
         self.numerators = np.array([1 if standardize else 4 ** (e - lowest) for e in self.exponents], dtype=object)
-        self.denominators = np.ones(d, dtype=object)
+        self.denominators = np.ones(points.shape[1], dtype=object)
         self.scale = self._unit * (n * n if standardize else power(2 * lowest))
         if standardize:
             totals, squares = self.sums, self._squares
             if (weights != 1).any():
+                one, everything = np.ones(n), np.zeros(n, dtype=np.int64)
                 totals = np.array([group_sums(column, one, everything, 1)[0][0] for column in points.T], dtype=object)
                 squares = np.array([sum_of_squares(column, one)[0] for column in points.T], dtype=object)
             self.denominators = n * squares - totals * totals  # n^2 v_j
+        self._finish()
+
+    def part(self, members: IntArray, weights: FloatArray) -> PointData:
+        """Return some of the points with other weights; features count as in the whole."""
+        part = object.__new__(PointData)
+        part._standardize = self._standardize
+        part._measure(self.points[members], weights)
+        if not self._standardize:
+            lowest = min(part.exponents, default=0)
+            part.numerators = np.array([4 ** (e - lowest) for e in part.exponents], dtype=object)
+            part.denominators = np.ones(len(part.exponents), dtype=object)
+            part.scale = part._unit * power(2 * lowest)
+        else:  # the variances are those of the whole, in its powers of two; a column of zeros has none of its own
+            own = zip(part.exponents, self.exponents, part._squares, strict=True)
+            part.numerators = np.array([4 ** (e - f) if square else 1 for e, f, square in own], dtype=object)
+            part.denominators = self.denominators
+            part.scale = part._unit * len(self.points) ** 2
+        part._finish()
+        return part
+
+    def _measure(self, points: FloatArray, weights: FloatArray) -> None:
+        """Add up the points, feature by feature."""
+        _Weighted.__init__(self, weights)
+        everything = np.zeros(len(points), dtype=np.int64)
+        self.points = points
+        self.exponents = [lowest_bit(column) for column in points.T]
+        self.sums = np.array([group_sums(column, weights, everything, 1)[0][0] for column in points.T], dtype=object)
+        self._squares = np.array([sum_of_squares(column, weights)[0] for column in points.T], dtype=object)
+
+    def _finish(self) -> None:
         self.scatter = self._summed(self._total * self._squares - self.sums * self.sums) / self._total
         self.is_zero = self.scatter == 0
         self.typical_cost = power(self.scatter.numerator.bit_length() - self.scatter.denominator.bit_length())

@@ -1,8 +1,9 @@
-"""Read a certificate of format 2. Nothing in its two files is trusted: every number is checked before it is used."""
+"""Read a certificate of format 2. Nothing in its files is trusted: every number is checked before it is used."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
@@ -20,11 +21,13 @@ from certimeans.errors import MalformedCertificateError
 _MOST_SUPER_POINTS = 10_000  # a relaxation has matrices of that size
 # The arrays of each kind of step; steps.py has the rules.
 ARRAYS: dict[str, tuple[str, ...]] = {
+    "identical": (),
     "merge": ("rows",),
     "covariance": (),
     "relaxation": ("groups", "cut_start", "cut_member", "cut_coefficient", "cut_multiplier", "slack"),
     "infeasible": (),
     "branch": (),
+    "parts": (),
 }
 
 
@@ -64,8 +67,112 @@ class Step(NamedTuple):
         return f"entry {self.entry}, step {self.number} ({self.kind})"
 
 
-class Certificate:
+class Proof:
+    """A proof about n points and k clusters, with the arrays of its steps in an archive."""
+
+    n: int
+    k: int
+    proof: list[list[Step]]
+    limits: Limits | None = None  # on sizes; a part has none, for a cluster may have its other points elsewhere
+    has_size_rows: bool = False  # whether relaxations have multipliers for these
+    _archive: Archive
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    def merges(self, step: Step) -> Iterator[list[int]]:
+        """Yield the inference steps of a ``merge``."""
+        name = f"e{step.entry}s{step.number}_rows"
+        for _, rows in self._archive.stream(name, "<i8", (None, self.k + 1), most=self.n)[1]:
+            in_range(name, rows, self.n)
+            yield from rows.tolist()
+
+    def multipliers(self, step: Step) -> Multipliers:
+        """Return the arrays of a ``relaxation``; signs that depend on cannot-links are not checked here."""
+        prefix = f"e{step.entry}s{step.number}_"
+        load = self._archive.load
+        groups: IntArray = load(f"{prefix}groups", "<i8", (self.n,))
+        in_range(f"{prefix}groups", groups, self.n)
+        size = int(groups.max()) + 1
+        require(bool((np.bincount(groups) > 0).all()), f"{prefix}groups: some number below {size} has no point")
+        require(size <= _MOST_SUPER_POINTS, f"{prefix}groups: more than {_MOST_SUPER_POINTS} super-points")
+        require(size >= self.k, f"{prefix}groups: {size} super-points are fewer than {self.k} clusters")
+        most = _most_cuts(size)
+        start: IntArray = load(f"{prefix}cut_start", "<i8", (None,), most=most)
+        members = load(f"{prefix}cut_member", "<i4", (None,), most=most).astype(np.int64)
+        coefficients = load(f"{prefix}cut_coefficient", "|i1", (None,), most=most).astype(np.int64)
+        n_entries, n_cuts = len(members), len(start) - 1
+        require(
+            n_cuts >= 0 and start[0] == 0 and start[-1] == n_entries and bool((start[:-1] <= start[1:]).all()),
+            f"{prefix}cut_start must grow from 0 to the number of entries, {n_entries}",
+        )
+        require(len(coefficients) == n_entries, f"{prefix}cut_coefficient must have {n_entries} entries")
+        require(bool((coefficients != 0).all()), f"{prefix}cut_coefficient: an entry is 0")
+        in_range(f"{prefix}cut_member", members, size)
+        places = np.sort(np.repeat(np.arange(n_cuts), np.diff(start)) * size + members)
+        require(bool((places[:-1] != places[1:]).all()), f"{prefix}cut_member: a cut has a super-point twice")
+        multipliers = load(f"{prefix}cut_multiplier", "<f8", (n_cuts,))
+        require(bool((multipliers >= 0).all()), f"{prefix}cut_multiplier: a multiplier is negative")
+        slack = load(f"{prefix}slack", "<f4", (size * (size + 1) // 2,)).astype(np.float64)
+        units = [Fraction(number(step.content, key, step.where)) for key in ("unit", "weight_unit")]
+        require(min(units) > 0, f"{step.where}: unit and weight_unit must be positive")
+        sizes: FloatArray | None = None
+        if self.has_size_rows:
+            sizes = load(f"{prefix}size_multiplier", "<f8", (size, 2))
+            require(bool((sizes >= 0).all()), f"{prefix}size_multiplier: a multiplier is negative")
+        return Multipliers(groups, size, units[0], units[1], start, members, coefficients, multipliers, slack, sizes)
+
+    def _check_names(self, others: set[str], other_bytes: int, file: str) -> None:
+        """Require that the archive has nothing but what the proof names, and that it cannot be larger than that."""
+        steps = [step for entry in self.proof for step in entry]
+        names = others | {f"e{step.entry}s{step.number}_{name}" for step in steps for name in ARRAYS[step.kind]}
+        require(not self._archive.has_doubles(), f"{file}: an array is there twice")
+        extra = sorted(self._archive.names() - names)
+        require(not extra, f"{file}: nothing uses the array {extra[0] if extra else ''}")
+        n, size = self.n, min(self.n, _MOST_SUPER_POINTS)
+        largest = {"merge": 8 * n * (self.k + 1), "relaxation": 8 * n + 21 * _most_cuts(size) + 2 * size * (size + 1)}
+        limit = other_bytes + sum(largest.get(step.kind, 0) for step in steps) + 4096 * len(names)
+        require(self._archive.total_bytes() <= limit, f"{file}: this is far larger than it has to be")
+
+
+class PartProof(Proof):
+    """The proof of a part, in a file of its own: ``members``, ``shares`` if weights are divided, and its steps' arrays.
+
+    Parameters
+    ----------
+    whole
+        The number of all points.
+    content
+        The part's entries, as in ``certificate.json``.
+    """
+
+    def __init__(self, path: Path, whole: int, k: int, content: object) -> None:
+        self.k = k
+        self.proof = entries_of(content)
+        kinds = {step.kind for entry in self.proof for step in entry}
+        require(not kinds & {"parts", "identical"}, f"{path.name}: a part has no parts, and no identical points")
+        self._archive = Archive(path)
+        try:
+            members: IntArray = self._archive.load("members", "<i8", (None,), most=whole)
+            in_range("members", members, whole)
+            require(bool((members[:-1] < members[1:]).all()) and len(members) > 0, "members must grow, and be some")
+            self.members, self.n = members, len(members)
+            has_shares = "shares" in self._archive.names()
+            self.shares: FloatArray | None = self._archive.load("shares", "<f8", (self.n,)) if has_shares else None
+            require(self.shares is None or bool((self.shares > 0).all()), "shares must be positive")
+            self._check_names({"members"} | ({"shares"} if has_shares else set()), 16 * self.n, path.name)
+        except BaseException:
+            self._archive.close()
+            raise
+
+
+class Certificate(Proof):
     """The contents of a folder's ``certificate.json`` and ``certificate.npz``, checked for form.
+
+    Proofs of parts are in files beside these, see :meth:`part`.
 
     Raises
     ------
@@ -76,6 +183,7 @@ class Certificate:
     """
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         content = read_json(folder / "certificate.json")
         require(content.get("format") == "certimeans certificate", "certificate.json: this is not a certificate")
         version = content.get("format_version")
@@ -94,8 +202,9 @@ class Certificate:
         self._read_sizes = read_sizes(content.get("cluster_sizes"), self.k)
         has_clustering = content.get("objective", ...) is not None
         self.objective = number(content, "objective", "certificate.json") if has_clustering else None
-        self.lower_bound = number(content, "lower_bound", "certificate.json")
-        self.proof = _entries(content.get("proof"))
+        claims_nothing = self.is_gram and content.get("lower_bound", ...) is None
+        self.lower_bound = -math.inf if claims_nothing else number(content, "lower_bound", "certificate.json")
+        self.proof = entries_of(content.get("proof"))
         self._archive = Archive(folder / "certificate.npz")
         try:
             self._load_instance(has_clustering=has_clustering)
@@ -104,12 +213,6 @@ class Certificate:
         except BaseException:
             self._archive.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._archive.close()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -128,50 +231,21 @@ class Certificate:
                 digest.update(np.array([] if numbers is None else numbers, dtype="<f8").tobytes())
         return digest.hexdigest()
 
-    def merges(self, step: Step) -> Iterator[list[int]]:
-        """Yield the inference steps of a ``merge``."""
-        name = f"e{step.entry}s{step.number}_rows"
-        for _, rows in self._archive.stream(name, "<i8", (None, self.k + 1), most=self.n)[1]:
-            _in_range(name, rows, self.n)
-            yield from rows.tolist()
-
-    def multipliers(self, step: Step) -> Multipliers:
-        """Return the arrays of a ``relaxation``; signs that depend on cannot-links are not checked here."""
-        prefix = f"e{step.entry}s{step.number}_"
-        load = self._archive.load
-        groups: IntArray = load(f"{prefix}groups", "<i8", (self.n,))
-        _in_range(f"{prefix}groups", groups, self.n)
-        size = int(groups.max()) + 1
-        require(bool((np.bincount(groups) > 0).all()), f"{prefix}groups: some number below {size} has no point")
-        require(size <= _MOST_SUPER_POINTS, f"{prefix}groups: more than {_MOST_SUPER_POINTS} super-points")
-        require(size >= self.k, f"{prefix}groups: {size} super-points are fewer than {self.k} clusters")
-        most = _most_cuts(size)
-        start: IntArray = load(f"{prefix}cut_start", "<i8", (None,), most=most)
-        members = load(f"{prefix}cut_member", "<i4", (None,), most=most).astype(np.int64)
-        coefficients = load(f"{prefix}cut_coefficient", "|i1", (None,), most=most).astype(np.int64)
-        n_entries, n_cuts = len(members), len(start) - 1
-        require(
-            n_cuts >= 0 and start[0] == 0 and start[-1] == n_entries and bool((start[:-1] <= start[1:]).all()),
-            f"{prefix}cut_start must grow from 0 to the number of entries, {n_entries}",
-        )
-        require(len(coefficients) == n_entries, f"{prefix}cut_coefficient must have {n_entries} entries")
-        require(bool((coefficients != 0).all()), f"{prefix}cut_coefficient: an entry is 0")
-        _in_range(f"{prefix}cut_member", members, size)
-        places = np.sort(np.repeat(np.arange(n_cuts), np.diff(start)) * size + members)
-        require(bool((places[:-1] != places[1:]).all()), f"{prefix}cut_member: a cut has a super-point twice")
-        multipliers = load(f"{prefix}cut_multiplier", "<f8", (n_cuts,))
-        require(bool((multipliers >= 0).all()), f"{prefix}cut_multiplier: a multiplier is negative")
-        slack = load(f"{prefix}slack", "<f4", (size * (size + 1) // 2,)).astype(np.float64)
-        units = [Fraction(number(step.content, key, step.where)) for key in ("unit", "weight_unit")]
-        require(min(units) > 0, f"{step.where}: unit and weight_unit must be positive")
-        sizes: FloatArray | None = None
-        if self.has_size_rows:
-            sizes = load(f"{prefix}size_multiplier", "<f8", (size, 2))
-            require(bool((sizes >= 0).all()), f"{prefix}size_multiplier: a multiplier is negative")
-        return Multipliers(groups, size, units[0], units[1], start, members, coefficients, multipliers, slack, sizes)
+    def part(self, step: Step, number: int) -> PartProof:
+        """Open the proof of a part."""
+        content = step.content["parts"][number]
+        return PartProof(part_path(self.folder, step, number), self.n, self.k, content)
 
     def _load_instance(self, *, has_clustering: bool) -> None:
-        self._check_archive(has_clustering=has_clustering)
+        n = self.n
+        names = {self.geometry, "weights", "must_link", "cannot_link"} | ({"labels"} if has_clustering else set())
+        largest = 8 * n * (n if self.is_gram else self.d) + 16 * n + 16 * n * n
+        if self._read_sizes is not None:
+            relaxations = [step for entry in self.proof for step in entry if step.kind == "relaxation"]
+            names |= {f"e{step.entry}s{step.number}_size_multiplier" for step in relaxations}
+            names |= {"capacity"} if self._read_sizes[1] else set()
+            largest += 8 * n + 16 * n * len(relaxations)
+        self._check_names(names, largest, "certificate.npz")
         load = self._archive.load
         self.values: FloatArray = load(self.geometry, "<f8", (self.n, self.n if self.is_gram else self.d))
         if self.is_gram:
@@ -181,8 +255,6 @@ class Certificate:
         self.must_link = self._pairs("must_link")
         self.cannot_link = self._pairs("cannot_link")
         self.sizes: Stated | None = None
-        self.limits: Limits | None = None
-        self.has_size_rows = False  # whether relaxations have multipliers for limits on sizes
         if self._read_sizes is not None:
             stated, has_capacity = self._read_sizes
             if has_capacity:
@@ -195,25 +267,7 @@ class Certificate:
         self.labels: IntArray | None = None
         if has_clustering:
             self.labels = load("labels", "<i8", (self.n,))
-            _in_range("labels", self.labels, self.k)
-
-    def _check_archive(self, *, has_clustering: bool) -> None:
-        """Require that the archive has nothing but what the proof names, and that it cannot be larger than that."""
-        names = {self.geometry, "weights", "must_link", "cannot_link"} | ({"labels"} if has_clustering else set())
-        names |= {"capacity"} if self._read_sizes is not None and self._read_sizes[1] else set()
-        steps = [step for entry in self.proof for step in entry]
-        names |= {f"e{step.entry}s{step.number}_{name}" for step in steps for name in ARRAYS[step.kind]}
-        if self._read_sizes is not None:
-            relaxations = [step for step in steps if step.kind == "relaxation"]
-            names |= {f"e{step.entry}s{step.number}_size_multiplier" for step in relaxations}
-        require(not self._archive.has_doubles(), "certificate.npz: an array is there twice")
-        extra = sorted(self._archive.names() - names)
-        require(not extra, f"certificate.npz: nothing uses the array {extra[0] if extra else ''}")
-        n, size = self.n, min(self.n, _MOST_SUPER_POINTS)
-        largest = {"merge": 8 * n * (self.k + 1), "relaxation": 8 * n + 21 * _most_cuts(size) + 2 * size * (size + 9)}
-        instance = 8 * n * (n if self.is_gram else self.d) + 24 * n + 16 * n * n
-        limit = instance + sum(largest.get(step.kind, 0) for step in steps) + 4096 * len(names)
-        require(self._archive.total_bytes() <= limit, "certificate.npz: this is far larger than it has to be")
+            in_range("labels", self.labels, self.k)
 
     def _pairs(self, name: str) -> IntArray:
         """Return the pairs; there may be n^2 / 2, but only as long as all are different and in order."""
@@ -221,7 +275,7 @@ class Certificate:
         found: list[IntArray] = []
         last = np.array([-1])
         for _, pairs in blocks:
-            _in_range(name, pairs, self.n)
+            in_range(name, pairs, self.n)
             require(bool((pairs[:, 0] < pairs[:, 1]).all()), f"{name}: the smaller number comes first in each pair")
             keys = np.concatenate([last, pairs[:, 0] * self.n + pairs[:, 1]])
             require(bool((keys[:-1] < keys[1:]).all()), f"{name} must be sorted, each pair once")
@@ -235,6 +289,11 @@ def _most_cuts(size: int) -> int:
     return 1000 * (size + 1000)
 
 
+def part_path(folder: Path, step: Step, number: int) -> Path:
+    """Return the file of a part."""
+    return folder / "certificate.parts" / f"e{step.entry}s{step.number}p{number}.npz"
+
+
 def number(content: dict[str, Any], key: str, where: str) -> float:
     """Return a finite number of a JSON object."""
     value = content.get(key)
@@ -245,8 +304,8 @@ def number(content: dict[str, Any], key: str, where: str) -> float:
     return float(value)
 
 
-def _entries(proof: object) -> list[list[Step]]:
-    """Check that the proof is a list of lists of objects with a kind; what a kind asks for is checked with it."""
+def entries_of(proof: object) -> list[list[Step]]:
+    """Return the entries of a proof: lists of objects with a kind; what a kind asks for is checked with it."""
     if not isinstance(proof, list) or not proof:
         raise MalformedCertificateError("certificate.json: proof must be a list with at least one entry")
     entries: list[list[Step]] = []
@@ -271,7 +330,8 @@ def _integer(content: dict[str, Any], key: str, least: int) -> int:
     return value
 
 
-def _in_range(name: str, numbers: IntArray, end: int) -> None:
+def in_range(name: str, numbers: IntArray, end: int) -> None:
+    """Require that all entries of an array are numbers from 0 to below ``end``."""
     require(bool(((numbers >= 0) & (numbers < end)).all()), f"{name}: an entry is not one of 0..{end - 1}")
 
 

@@ -37,7 +37,7 @@ def compare_result(result: dict[str, Any], certificate: Certificate, bound: floa
         "cannot_links": len(certificate.cannot_link),
         "labels": None if certificate.labels is None else certificate.labels.tolist(),
         "objective": certificate.objective,
-        "lower_bound": certificate.lower_bound,
+        "lower_bound": None if math.isinf(certificate.lower_bound) else certificate.lower_bound,
     }
     missing = [key for key in (*same, "status", "gap") if key not in result]
     require(not missing, f"result.json: {missing[0] if missing else ''} is missing")

@@ -50,6 +50,19 @@ class State:
         other.contradiction = self.contradiction
         return other
 
+    def restricted(self, points: IntArray) -> State:
+        """Return what is known of some of the points, numbered from 0: their groups, and the links of these."""
+        first: dict[int, int] = {}
+        together = [(first.setdefault(self.group[i], number), number) for number, i in enumerate(points.tolist())]
+        apart = [
+            (number, first[other])
+            for group, number in first.items()
+            for other in self.links.get(group, ())
+            if group < other and other in first
+        ]
+        pairs = (np.array(list_, dtype=np.int64).reshape(-1, 2) for list_ in (together, apart))
+        return State(len(points), *pairs)
+
     def unite(self, i: int, j: int) -> None:
         """Put two points together."""
         kept, gone = self.group[i], self.group[j]
@@ -69,6 +82,23 @@ class State:
                 self.contradiction = True
             else:
                 self._link(other, kept)
+
+    def free_points(self) -> IntArray:
+        """Return the points that are alone in their group and have no cannot-link."""
+        own = np.array(self.group, dtype=np.int64)
+        is_free = np.bincount(own, minlength=len(own))[own] == 1
+        is_free[[group for group, others in self.links.items() if others]] = False
+        return np.flatnonzero(is_free)
+
+    def unite_free(self, places: Sequence[IntArray]) -> None:
+        """Put together each set of points, which have to be free."""
+        for place in places:
+            first, *others = sorted(place.tolist())
+            if others:
+                for point in others:
+                    self.group[point] = first
+                self._members[first] = [first, *others]
+                self.n_groups -= len(others)
 
     def separate(self, i: int, j: int) -> None:
         """Put two points apart."""

@@ -2,7 +2,8 @@
 
 A verifier gets the context, the state of the entry and the step. It changes the state, or returns a bound that holds
 for every clustering of the state, or says that this bound is being proven by another process; a branch returns the two
-entries that share its clusterings between them. A new kind is a new row here and in ``read.ARRAYS``.
+entries that share its clusterings between them. A new kind is a new row here and in ``read.ARRAYS``; the rule for parts
+of the points is in ``parts.py``.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from certimeans.certificate.archive import require
 from certimeans.certificate.ball import covariance_in_balls, relaxation_in_balls
 from certimeans.certificate.bound import covariance_in_floats, relaxation_in_floats
 from certimeans.certificate.geometry import Geometry
-from certimeans.certificate.read import Certificate, Multipliers, Step
+from certimeans.certificate.read import Certificate, Multipliers, Proof, Step
 from certimeans.certificate.size_bounds import SizeTerms
 from certimeans.certificate.state import State
-from certimeans.errors import CertificateError
+from certimeans.errors import CertificateError, MalformedCertificateError
 from certimeans.orphans import end_with_parent
 
 Arithmetic = Literal["float", "ball"]
@@ -34,10 +35,11 @@ COVARIANCE = {"float": covariance_in_floats, "ball": covariance_in_balls}
 class Context(NamedTuple):
     """What all steps of a proof are about, and how to compute; ``pool`` is ``None`` for this process alone."""
 
-    certificate: Certificate
+    certificate: Proof
     data: Geometry
     arithmetic: Arithmetic
-    pool: ProcessPoolExecutor | None
+    pool: ProcessPoolExecutor | None = None
+    n_jobs: int = 1
 
 
 class Branch(NamedTuple):
@@ -50,6 +52,29 @@ class Branch(NamedTuple):
 
 Bound = float | Future[float]
 Verifier = Callable[[Context, State, Step], Bound | Branch | None]
+
+
+def identical(context: Context, state: State, step: Step) -> None:
+    """Unite identical points that are free: some clustering of least cost keeps them together if k groups are left.
+
+    Move each place to the nearest centre of any clustering: no cost rises, no constraint breaks. Where that leaves
+    clusters empty, some cluster has two groups, as there are k of them; one of these gets a cluster of its own.
+    """
+    certificate = context.certificate
+    if not isinstance(certificate, Certificate) or certificate.is_gram:
+        raise MalformedCertificateError(f"{step.where}: a Gram matrix has no points that could be identical")
+    if certificate.limits is not None:
+        raise CertificateError(f"{step.where}: with limits on sizes identical points need not be together")
+    free = state.free_points()
+    if free.size == 0:
+        return
+    rows = certificate.values[free] + 0.0  # -0.0 + 0.0 is 0.0
+    order = np.lexsort(rows.T[::-1])
+    differs = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    places = np.split(free[order], np.flatnonzero(differs) + 1)
+    if state.n_groups - free.size + len(places) < certificate.k:
+        raise CertificateError(f"{step.where}: fewer than k = {certificate.k} groups would be left")
+    state.unite_free(places)
 
 
 def merge(context: Context, state: State, step: Step) -> None:
@@ -88,7 +113,7 @@ def relaxation(context: Context, state: State, step: Step) -> Bound:
     return RELAXATION[context.arithmetic](context.data, proof, forbidden, context.certificate.k, sizes)
 
 
-def _size_terms(certificate: Certificate, proof: Multipliers) -> SizeTerms | None:
+def _size_terms(certificate: Proof, proof: Multipliers) -> SizeTerms | None:
     """Return the limits on sizes as limits of super-points."""
     limits = certificate.limits
     if limits is None:
@@ -121,24 +146,25 @@ def branch(context: Context, state: State, step: Step) -> Branch:  # noqa: ARG00
     return Branch((i, j), *entries)  # type: ignore[arg-type]
 
 
-VERIFIERS: dict[str, Verifier] = {
+VERIFIERS_OF_PARTS: dict[str, Verifier] = {
     "merge": merge,
     "covariance": covariance,
     "relaxation": relaxation,
     "infeasible": infeasible,
     "branch": branch,
 }
+"""What the proof of a part may consist of; ``parts.py`` has the rule for parts themselves."""
 
-_worker: dict[str, tuple[Geometry, Arithmetic, int]] = {}
+worker_context: dict[str, tuple[Geometry, Arithmetic, int]] = {}
 
 
 def start_worker(data: Geometry, arithmetic: Arithmetic, k: int) -> None:
     """Tell a process of the pool, once, what all its tasks are about; one BLAS thread each."""
     end_with_parent()
     threadpool_limits(limits=1, user_api="blas")
-    _worker["context"] = (data, arithmetic, k)
+    worker_context["context"] = (data, arithmetic, k)
 
 
 def _prove_in_pool(proof: Multipliers, forbidden: BoolArray, sizes: SizeTerms | None) -> float:
-    data, arithmetic, k = _worker["context"]
+    data, arithmetic, k = worker_context["context"]
     return RELAXATION[arithmetic](data, proof, forbidden, k, sizes)

@@ -28,6 +28,8 @@ class Verification:
         Proven: (cost - lower_bound) / |cost|, rounded up; infinite without a clustering.
     n_entries, n_leaves, n_infeasible
         Entries of the proof, those without a branch, and those of them that are infeasible.
+    n_parts
+        Parts of the points that were bounded one by one; 0 if all were bounded together.
     arithmetic
         ``"float"`` (with all rounding accounted for) or ``"ball"``.
     seconds
@@ -52,13 +54,18 @@ class Verification:
     n_infeasible: int
     arithmetic: Literal["float", "ball"]
     seconds: float
+    n_parts: int = 0
     sizes: str = ""
 
     def sentence(self) -> str:
         """Say what was proven in one sentence; numbers are rounded so that it stays true."""
         leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}, {self.n_infeasible} infeasible."
+        leaves = f"{_count(self.n_parts, 'part')}." if self.n_parts else leaves
         task = f"of the {_count(self.n, 'point')} into {_count(self.k, 'cluster')}{self.sizes and f' {self.sizes}'}"
         kept = f"{_count(self.must_links, 'must-link')} and {_count(self.cannot_links, 'cannot-link')}"
+        if self.lower_bound == -math.inf:
+            found = "" if self.cost is None else f"the clustering costs {shown(self.cost, up=True)}; "
+            return f"Proven: {found}nothing about other clusterings {task}{self._measure()}; {leaves}"
         if self.cost is None and math.isinf(self.lower_bound):
             return f"Proven: no clustering {task} keeps all {kept}; {leaves}"
         costs = f"costs less than {shown(self.lower_bound, up=False)}"

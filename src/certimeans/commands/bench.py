@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> ExitCode:
         if done:
             progress.say(f"{len(done)} of {len(cases)} instances are in {bench.file.path} already and not solved again")
         if len(done) < len(cases):
-            progress.say("warming up: the first run on a machine compiles for up to a minute")
+            progress.say("warming up: the first run on a machine compiles for some ten seconds")
         is_complete = bench.execute(progress.advance)
     rows = _failures(bench.file.read(), str(settings), bench.done())
     _write_report(rows, options)

@@ -42,15 +42,26 @@ def add(commands: Commands) -> None:
     add("--out", metavar="DIR", type=Path, help="write labels, report, events and a certificate that can be verified")
     add("--overwrite", action="store_true", help="replace another result that is in the folder of --out")
     add("--resume", metavar="DIR", type=Path, help="save the search in DIR, and go on with what was saved there before")
+    add(
+        "--part-size",
+        metavar="N",
+        type=_part_size,
+        default="auto",
+        help="super-points per part for large problems; auto (the default) decides, none never splits",
+    )
     add("--json", action="store_true", help="print one JSON object on standard output, and nothing else there")
     add("--quiet", action="store_true", help="no progress on standard error")
     parser.set_defaults(command=run)
 
 
+def _part_size(text: str) -> int | str | None:
+    return {"auto": "auto", "none": None}[text] if text in {"auto", "none"} else int(text)
+
+
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print, write."""
     from certimeans.report.directory import prepare_directory  # noqa: PLC0415
-    from certimeans.report.live import choose_display  # noqa: PLC0415
+    from certimeans.report.progress import choose_display  # noqa: PLC0415
     from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
@@ -75,6 +86,7 @@ def run(options: argparse.Namespace) -> ExitCode:
                 callback=display.progress,
                 executor=client,
                 checkpoint=options.resume,
+                part_size=options.part_size,
             )
     except InfeasibleError as error:
         explanation = error.conflict.describe(lambda i: problem.name_of(i, one_based=options.one_based))

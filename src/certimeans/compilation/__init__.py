@@ -5,6 +5,20 @@ tells one state of the sources from another; ``folders`` chooses where machine c
 there; ``preparation`` compiles before a clock starts.
 """
 
-from certimeans.compilation.decorators import compiled, compiled_fast, compiled_without_allocation, inlined
+from certimeans.compilation.decorators import (
+    compiled,
+    compiled_fast,
+    compiled_fast_without_allocation,
+    compiled_inside,
+    compiled_without_allocation,
+    inlined,
+)
 
-__all__ = ["compiled", "compiled_fast", "compiled_without_allocation", "inlined"]
+__all__ = [
+    "compiled",
+    "compiled_fast",
+    "compiled_fast_without_allocation",
+    "compiled_inside",
+    "compiled_without_allocation",
+    "inlined",
+]

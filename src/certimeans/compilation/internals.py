@@ -44,6 +44,18 @@ def ignore_literals(dispatcher: Any) -> None:
     dispatcher.get_call_template = get_call_template
 
 
+def refuse_calls_from_python(dispatcher: Any) -> None:
+    """Let only compiled code call a function that has no entry for Python: such a call would end the process."""
+    if not hasattr(dispatcher, "_insert"):
+        return
+    dispatcher._insert = lambda *_: None  # what Python's calls look for
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise TypeError(f"{dispatcher.py_func.__qualname__} is for compiled code only")
+
+    dispatcher._compile_for_args = refuse
+
+
 def keep_machine_code(dispatcher: Any, store: Any) -> None:
     """Let a function keep its machine code in our store, not where numba would.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,11 +17,13 @@ from certimeans.compilation.internals import is_compiling
 from certimeans.compilation.storage import folder, is_everything_kept, machine, state_folder
 
 _SECONDS_TO_WAIT = 90
-NOTE = "compiling for this machine what was not needed before: takes up to a minute"
+NOTE = "compiling for this machine what was not needed before: takes ten seconds or more"
 WAITING = f"another process is compiling for this machine: waiting for it, up to {_SECONDS_TO_WAIT} s"
 _SECONDS_BETWEEN_LOOKS = 0.1
+_OBJECTS_BETWEEN_COLLECTIONS = 200_000
 
 Tell = Callable[[str], object]
+Helper = Callable[[Sequence[str]], "subprocess.Popen[bytes] | None"]
 
 
 class Preparation:
@@ -27,9 +31,16 @@ class Preparation:
 
     Whatever calls compiled functions can be a part; what it compiled is then found on disk. A file for each part says
     that it was run to its end. Where nothing can be kept, the parts are run once in each process.
+
+    Parameters
+    ----------
+    helper
+        Starts a process that runs parts, given by name, with :meth:`run_here`; ``None`` if there can be none. Every
+        second part is left to it, since one process compiles on one core only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, helper: Helper | None = None) -> None:
+        self._helper = helper
         self._done: set[str] = set()
         self._turn = threading.RLock()
         self._is_running = False
@@ -85,11 +96,42 @@ class Preparation:
             if waiting and not self._noted:
                 say(NOTE)
                 self._noted = True
-            for name, part in waiting.items():
+            with _seldom_collecting(), self._helping(list(waiting)[1::2]) as left_to_others:
+                self.run_here({name: part for name, part in waiting.items() if name not in left_to_others})
+            self.run_here({name: part for name, part in waiting.items() if not self.is_done(name)})
+        return bool(waiting)
+
+    def run_here(self, parts: Mapping[str, Callable[[], object]]) -> None:
+        """Run parts in this process, and note that they are done."""
+        before, self._is_running = self._is_running, True
+        try:
+            for name, part in parts.items():
                 part()
                 self._done.add(name)
                 _write_marker(name)
-        return bool(waiting)
+        finally:
+            self._is_running = before
+
+    @contextmanager
+    def _helping(self, names: list[str]) -> Iterator[list[str]]:
+        """Let another process run parts meanwhile, and wait for it in the end; yields what it took over.
+
+        What it could not finish, for whatever reason, is not marked as done.
+        """
+        process = None
+        if names and self._helper is not None and folder().is_writable and is_everything_kept():
+            with suppress(OSError):
+                process = self._helper(names)
+        try:
+            yield names if process is not None else []
+            if process is not None:
+                process.wait(_SECONDS_TO_WAIT)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            if process is not None and process.poll() is None:
+                process.kill()
+                process.wait()
 
 
 def _marker(part: str) -> Path | None:
@@ -102,6 +144,17 @@ def _write_marker(part: str) -> None:
     if marker is not None and folder().is_writable and is_everything_kept():
         with suppress(OSError):
             marker.touch()
+
+
+@contextmanager
+def _seldom_collecting() -> Iterator[None]:
+    """Look for garbage seldom: the compiler makes millions of objects, and looking takes an eighth of its time."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], _OBJECTS_BETWEEN_COLLECTIONS), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from certimeans._typing import BoolArray, FloatArray, IntArray
-from certimeans.compilation import compiled_without_allocation, inlined
+from certimeans.compilation import compiled_inside, compiled_without_allocation, inlined
 from certimeans.heuristics.moves import Sweep
 from certimeans.heuristics.state import (
     Clusters,
@@ -140,7 +140,7 @@ def swap_chain(space: Space, clusters: Clusters, chains: Chains, i: int, b: int,
     chains.changed[b] = now
 
 
-@compiled_without_allocation
+@compiled_inside
 def _collect_chain(space: Space, clusters: Clusters, chains: Chains, i: int, b: int) -> int:
     """Gather what is connected to i by cannot-links inside i's cluster and b; return how many they are."""
     a = clusters.labels[i]

@@ -71,6 +71,8 @@ class Descent(NamedTuple):
         Visits of super-points by all of them, where moves that were undone count as visits.
     best_cost
         Cost of the best clustering known.
+    gain
+        What all improvements together should have taken from the costs.
     """
 
     child: int
@@ -79,11 +81,12 @@ class Descent(NamedTuple):
     is_thorough: bool
     work: int
     best_cost: float
+    gain: float
 
 
 def begin_descent(best_cost: float) -> Descent:
     """Begin with the first start."""
-    return Descent(0, LOADS, BEGIN, is_thorough=False, work=0, best_cost=best_cost)
+    return Descent(0, LOADS, BEGIN, is_thorough=False, work=0, best_cost=best_cost, gain=0.0)
 
 
 class Effort(NamedTuple):
@@ -95,10 +98,12 @@ class Effort(NamedTuple):
     work_per_call: int
 
 
-@inlined
 def is_better(cost: float, best_cost: float, same_cost: float) -> bool:
     """Whether a cost is lower than the best one by more than rounding; both may be negative, the best one infinite."""
     return best_cost == np.inf or cost < best_cost - same_cost * abs(best_cost)
+
+
+_is_better = inlined(is_better)
 
 
 @inlined
@@ -127,23 +132,24 @@ def descend_freely(
 ) -> Descent:
     """Improve starts without cannot-links by single moves; go on where ``at`` says."""
     child, phase, sweep, best_cost = at.child, at.phase, at.sweep, at.best_cost
-    work = 0
+    work, gain = 0, at.gain
     while child < len(slots) and work < effort.work_per_call:
         if phase == LOADS:
             set_labels(space, clusters, members.labels[slots[child]])
             shuffle(random, recency.order)
             forget_visits(recency)
             phase, sweep = GROWS_TREES, Sweep(0, 0, 0, 0, 0, 0.0)
-        before = sweep.visits
+        before, gained = sweep.visits, sweep.gain
         sweep = sweep_freely(space, clusters, recency, sweep, effort.work_per_call - work)
         work += sweep.visits - before
+        gain += sweep.gain - gained
         if sweep.idle >= len(space.weights):
             cost = scatter(space, clusters)
             store(space, clusters, members, slots[child], cost)
             best_cost = min(best_cost, cost)
             child += 1
             phase = LOADS
-    return Descent(child, phase, sweep, False, at.work + work, best_cost)
+    return Descent(child, phase, sweep, False, at.work + work, best_cost, gain)
 
 
 @compiled_without_allocation
@@ -165,7 +171,7 @@ def descend_linked(  # noqa: PLR0913  # compiled code takes its state apart
     """
     size = len(space.weights)
     child, phase, sweep, is_thorough, best_cost = at.child, at.phase, at.sweep, at.is_thorough, at.best_cost
-    work, spent = 0, 0
+    work, spent, gain = 0, 0, at.gain
     while child < len(slots) and spent < effort.work_per_call:
         if phase == LOADS:
             set_labels(space, clusters, members.labels[slots[child]])
@@ -174,13 +180,14 @@ def descend_linked(  # noqa: PLR0913  # compiled code takes its state apart
         if phase == LOADS or sweep.idle >= size:
             begin_trees(space, clusters, recency, tree)
             phase, sweep = GROWS_TREES, Sweep(0, 0, 0, 0, 0, 0.0)
-        visits, trials = sweep.visits, sweep.trials
+        visits, trials, gained = sweep.visits, sweep.trials, sweep.gain
         left = effort.work_per_call - spent
         if phase == GROWS_TREES:
             tries = effort.thorough_tries if is_thorough else effort.quick_tries
             sweep = grow_trees(space, clusters, recency, tree, sweep, tries, left)
             spent += sweep.visits - visits + sweep.trials - trials
             work += sweep.visits - visits + sweep.trials - trials
+            gain += sweep.gain - gained
             if sweep.idle >= size:
                 shuffle(random, recency.order)
                 begin_chains(chains)
@@ -189,14 +196,15 @@ def descend_linked(  # noqa: PLR0913  # compiled code takes its state apart
             sweep = swap_chains(space, clusters, chains, recency.order, sweep, left)
             spent += sweep.visits - visits + sweep.trials - trials
             work += sweep.visits - visits
+            gain += sweep.gain - gained
             is_endless = sweep.improvements >= most_improvements(size)  # rounding feigns gains
             if sweep.idle >= size and (sweep.improvements == 0 or is_endless):
                 cost = scatter(space, clusters)
-                if not is_thorough and best_cost < np.inf and is_better(cost, best_cost, effort.same_cost):
+                if not is_thorough and best_cost < np.inf and _is_better(cost, best_cost, effort.same_cost):
                     is_thorough = True
                 else:
                     store(space, clusters, members, slots[child], cost)
                     best_cost = min(best_cost, cost)
                     child += 1
                     phase = LOADS
-    return Descent(child, phase, sweep, is_thorough, at.work + work, best_cost)
+    return Descent(child, phase, sweep, is_thorough, at.work + work, best_cost, gain)

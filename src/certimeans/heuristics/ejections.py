@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from certimeans._typing import BoolArray, FloatArray, IntArray
-from certimeans.compilation import compiled_without_allocation, inlined
+from certimeans.compilation import compiled_inside, inlined
 from certimeans.heuristics.moves import Recency, Sweep, forget_visits, move_freely
 from certimeans.heuristics.state import (
     Clusters,
@@ -119,7 +119,7 @@ def grow_trees(
     return Sweep(position, idle, improvements, sweep.visits + visits, sweep.trials + undone, gain)
 
 
-@compiled_without_allocation
+@compiled_inside
 def _loss_of_leaving(space: Space, clusters: Clusters, i: int) -> float:
     """Return what super-point i loses at least when it leaves its cluster; infinite if it is alone there."""
     a = clusters.labels[i]
@@ -164,7 +164,7 @@ def _follow_wishes(
         tree.is_refused[target] = True
 
 
-@compiled_without_allocation
+@compiled_inside
 def _grow_tree(  # noqa: PLR0913  # compiled code takes its state apart
     space: Space,
     clusters: Clusters,

@@ -188,15 +188,23 @@ class MemeticSearch:
         self._descend(starts, deadline)
         self.born += len(family.child)
 
-    def advance_from(self, labels: IntArray, deadline: Deadline) -> None:
-        """Let given labels descend; if they break cannot-links they are mended where possible."""
+    def advance_from(self, labels: IntArray, deadline: Deadline, least_gain: float = 0.0) -> None:
+        """Let given labels descend; if they break cannot-links they are mended where possible.
+
+        The descent ends early when a pass over all super-points gains less than ``least_gain`` of the cost.
+        """
         slot = self._population.free_slots(1)[0]
         self._members.labels[slot] = labels
         self._fill_empty_clusters(slot)
         price = self.settings.start_price / len(labels)
         if self._mend(slot, price, deadline):
-            self._descend(np.array([slot], dtype=np.int64), deadline)
+            self._descend(np.array([slot], dtype=np.int64), deadline, least_gain)
             self.born += 1
+
+    def centres(self, count: int) -> list[FloatArray]:
+        """Return the centres of the best clusterings, at most ``count``; only where super-points have coordinates."""
+        slots, members = self._population.slots[:count], self._members
+        return [members.sums[slot] / members.weight[slot][:, None] for slot in slots]
 
     def assign_to(self, costs: FloatArray) -> IntArray | None:
         """Assign all super-points (rows) to centres (columns) at given costs; on dense graphs links may break."""
@@ -269,10 +277,11 @@ class MemeticSearch:
     def _fill_empty_clusters(self, slot: int) -> None:
         fill_empty_clusters(self._members.labels[slot], self._room.members, self._random)
 
-    def _descend(self, slots: IntArray, deadline: Deadline) -> None:
+    def _descend(self, slots: IntArray, deadline: Deadline, least_gain: float = 0.0) -> None:
         """Improve starts until the deadline; one that is cut short counts as found, it keeps every constraint."""
         common = (self.space, self._clusters, self._members, slots, self._recency)
         at = begin_descent(self.best_cost)
+        before, end_of_pass = at, len(self.space.weights)
         while at.child < len(slots):
             if self._is_linked:
                 at = descend_linked(*common, self._tree, self._chains, at, self._effort, self._random)
@@ -280,6 +289,10 @@ class MemeticSearch:
                 at = descend_freely(*common, at, self._effort, self._random)
             if deadline.passed():
                 break
+            if least_gain > 0 and at.work >= end_of_pass and at.child < len(slots) and at.phase != LOADS:
+                if at.gain - before.gain < least_gain * scatter(self.space, self._clusters):
+                    break
+                before, end_of_pass = at, at.work + len(self.space.weights)
         self.visits += at.work
         n_done = at.child
         if at.child < len(slots) and at.phase != LOADS:

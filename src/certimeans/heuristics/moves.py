@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from certimeans._typing import IntArray
-from certimeans.compilation import compiled_without_allocation, inlined
+from certimeans.compilation import compiled_inside, inlined
 from certimeans.heuristics.state import (
     Clusters,
     SmallIntArray,
@@ -83,7 +83,7 @@ def forget_visits(recency: Recency) -> None:
     recency.visited[:] = -1
 
 
-@compiled_without_allocation
+@compiled_inside
 def move_freely(space: Space, clusters: Clusters, recency: Recency, i: int, now: int) -> float:
     """Move a super-point without cannot-links to the best of the clusters that changed since its last visit.
 

@@ -20,7 +20,11 @@ _LEAST = {
     "random_tabu": 1,
     "batch": 1,
     "sample_searches": 1,
+    "quick_sample_searches": 1,
+    "linked_searches": 1,
     "sample_size": 1,
+    "judging_sample": 1,
+    "finalists": 1,
     "evaluations_per_call": 1,
 }
 _SHARES = ("share_of_fresh_starts", "share_of_mixed_labels")
@@ -79,9 +83,21 @@ class SearchSettings:
         take 50 MB.
     largest_cheap_dimension
         Vectors of at most this dimension are used as they are: a distance takes no longer than one look-up.
-    largest_without_sample, sample_size, sample_searches
-        With more super-points than the first number, a sample of the second is clustered first, by as many descents as
-        the third says, and its centres are the first start.
+    largest_without_sample
+        With more super-points than this, samples are searched for centres first, and then one start descends.
+    sample_size, samples, sample_searches
+        How large these samples are, how many there are without links, and how many descents each is worth.
+    quick_sample_searches
+        Descents in the sample that leads to the very first clustering.
+    linked_samples, linked_searches
+        Number of samples that keep the links of their members, if there are links, and of descents in each.
+    judging_sample
+        Centres from all samples are compared on one of this size.
+    finalists
+        How many different sets of centres are then refined on all points.
+    least_gain_of_pass, least_gain_of_round
+        Refinement, and the descent of very many points, end when a pass over all of them gains less than the first
+        share of the cost; assignment and refinement under links in turn end when a round gains less than the second.
     batch
         Most children made and improved by one call of compiled code; with many points there is one in a call. It
         keeps the share of Python small for some hundred points.
@@ -116,7 +132,15 @@ class SearchSettings:
     largest_cheap_dimension: int = 8
     largest_without_sample: int = 50_000
     sample_size: int = 20_000
-    sample_searches: int = 20
+    samples: int = 4
+    sample_searches: int = 40
+    quick_sample_searches: int = 3
+    linked_samples: int = 2
+    linked_searches: int = 10
+    judging_sample: int = 100_000
+    finalists: int = 3
+    least_gain_of_pass: float = 1e-7
+    least_gain_of_round: float = 1e-5
     batch: int = 10
     evaluations_per_call: int = 300_000
 

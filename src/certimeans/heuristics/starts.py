@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from certimeans._typing import BoolArray, FloatArray, IntArray
-from certimeans.compilation import compiled_without_allocation, inlined
+from certimeans.compilation import compiled_inside, compiled_without_allocation, inlined
 from certimeans.heuristics.state import Space
 from certimeans.presolve.graph import Graph
 from certimeans.randomness import RandomState, random_below, random_index, random_unit
@@ -130,7 +130,7 @@ def _peel_off(
     return degeneracy
 
 
-@compiled_without_allocation
+@compiled_inside
 def costs_of_centre(space: Space, products: FloatArray, square: float, weight: float, costs: FloatArray) -> None:
     """Fill in the cost w_i |m_i - centre|^2 of assigning each super-point to a centre.
 
@@ -151,7 +151,7 @@ def costs_of_centre(space: Space, products: FloatArray, square: float, weight: f
             costs[i] = space.weights[i] * total
 
 
-@compiled_without_allocation
+@compiled_inside
 def costs_of_point(space: Space, i: int, costs: FloatArray) -> None:
     """Fill in the costs of a centre at the mean of super-point i."""
     square = space.squares[i] if space.by_gram else 0.0

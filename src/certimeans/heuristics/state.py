@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.compilation import compiled_without_allocation, inlined
+from certimeans.compilation import compiled_inside, compiled_without_allocation, inlined
 from certimeans.heuristics.settings import SearchSettings
 from certimeans.presolve.contract import SuperPoints
 
@@ -164,7 +164,7 @@ def set_labels(space: Space, clusters: Clusters, labels: IntArray) -> None:
             clusters.square[labels[i]] += space.weights[i] * clusters.sums[labels[i], i]
 
 
-@compiled_without_allocation
+@compiled_inside
 def move_point(space: Space, clusters: Clusters, i: int, b: int) -> None:
     """Move super-point i to cluster b, whether or not that keeps the cannot-links."""
     a = clusters.labels[i]
@@ -188,7 +188,7 @@ def move_point(space: Space, clusters: Clusters, i: int, b: int) -> None:
         clusters.conflicts[other, b] += 1
 
 
-@compiled_without_allocation
+@compiled_inside
 def distance_to_centre(space: Space, clusters: Clusters, i: int, c: int) -> float:
     """Squared distance of the mean of super-point i to the centre of cluster c."""
     share = 1.0 / clusters.weight[c]

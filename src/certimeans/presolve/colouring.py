@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from certimeans._typing import IntArray
-from certimeans.compilation import compiled
+from certimeans.compilation import compiled, compiled_without_allocation
 from certimeans.deadline import Deadline
 from certimeans.presolve.graph import Contradiction, Graph
 
@@ -32,6 +32,8 @@ def find_colouring(graph: Graph, k: int, deadline: Deadline | None = None) -> In
     Contradiction
         If no such colouring exists.
     """
+    if len(graph.edges) == 0 and k > 0:
+        return np.zeros(graph.n_vertices, dtype=np.int64)
     deadline = deadline or Deadline()
     removed, core = graph.peel(k)
     colour = np.full(graph.n_vertices, -1, dtype=np.int64)
@@ -43,7 +45,8 @@ def find_colouring(graph: Graph, k: int, deadline: Deadline | None = None) -> In
             if painted is None:
                 return None
             colour[core_vertices[part]] = painted
-    _colour_greedily(*graph.adjacency, removed[::-1].copy(), colour)
+    taken_by = np.full(len(colour) + 1, -1, dtype=np.int64)  # the last vertex that found a colour taken
+    _colour_greedily(*graph.adjacency, removed[::-1].copy(), colour, taken_by)
     return colour
 
 
@@ -175,10 +178,11 @@ def _grow_clique(start: IntArray, neighbours: IntArray, first: int) -> IntArray:
                     count[neighbours[position]] -= 1
 
 
-@compiled
-def _colour_greedily(start: IntArray, neighbours: IntArray, order: IntArray, colour: IntArray) -> None:
+@compiled_without_allocation
+def _colour_greedily(
+    start: IntArray, neighbours: IntArray, order: IntArray, colour: IntArray, taken_by: IntArray
+) -> None:
     """Give each vertex the first colour that no coloured neighbour has."""
-    taken_by = np.full(len(colour) + 1, -1, dtype=np.int64)  # the last vertex that found a colour taken
     for v in order:
         for position in range(start[v], start[v + 1]):
             c = colour[neighbours[position]]

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.errors import InputError
@@ -179,6 +178,15 @@ def lift(cannot_link: IntArray, group_of: IntArray) -> IntArray:
 
 
 def _sum_by_group(group_of: IntArray, rows: FloatArray, size: int) -> FloatArray:
+    if size == len(group_of):
+        return rows.copy()  # nothing is merged: groups are numbered by first appearance
+    return sum_by_group(group_of, rows, size)
+
+
+def sum_by_group(group_of: IntArray, rows: FloatArray, size: int) -> FloatArray:
+    """Sum numbers or rows by groups 0..size-1, in whatever order these appear; some may be empty."""
+    from scipy.sparse import csr_array  # noqa: PLC0415  # slow to import, and not always needed
+
     ones = np.ones(len(group_of))
     indicator = csr_array((ones, (group_of, np.arange(len(group_of)))), shape=(size, len(group_of)))
     sums: FloatArray = np.asarray(indicator @ rows)

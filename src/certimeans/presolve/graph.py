@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from certimeans._typing import BoolArray, IntArray
-from certimeans.compilation import compiled
+from certimeans.compilation import compiled_without_allocation
 from certimeans.problem.clustering import by_first_appearance
 
 
@@ -76,21 +74,20 @@ class Graph:
         core
             Mask of the vertices that remain: each has at least ``degree`` neighbours among them.
         """
-        removed, core = _peel(*self.adjacency, self.degrees, degree)
-        return removed, core
+        core = self.degrees >= degree
+        n_left = int(np.count_nonzero(core))
+        removed = np.concatenate([np.flatnonzero(~core), np.zeros(n_left, dtype=np.int64)])
+        count = len(core) - n_left
+        if n_left > 0:
+            count = _peel(*self.adjacency, self.degrees.copy(), degree, core, removed, count)
+        return removed[:count], core
 
 
-@compiled
-def _peel(start: IntArray, neighbours: IntArray, degrees: IntArray, degree: int) -> tuple[IntArray, BoolArray]:
-    n = len(degrees)
-    left = degrees.copy()
-    core = degrees >= degree
-    removed = np.empty(n, dtype=np.int64)
-    count = 0
-    for v in range(n):
-        if not core[v]:
-            removed[count] = v
-            count += 1
+@compiled_without_allocation
+def _peel(
+    start: IntArray, neighbours: IntArray, left: IntArray, degree: int, core: BoolArray, removed: IntArray, count: int
+) -> int:
+    """Remove what loses too many neighbours; ``removed`` begins with ``count`` vertices that go first."""
     head = 0
     while head < count:
         v = removed[head]
@@ -102,7 +99,7 @@ def _peel(start: IntArray, neighbours: IntArray, degrees: IntArray, degree: int)
                 core[u] = False
                 removed[count] = u
                 count += 1
-    return removed[:count], core
+    return count
 
 
 def unique_edges(pairs: IntArray) -> IntArray:
@@ -119,6 +116,9 @@ def connected(n_vertices: int, pairs: IntArray) -> IntArray:
     """Find the connected component of each vertex, numbered by first appearance."""
     if len(pairs) == 0:
         return np.arange(n_vertices, dtype=np.int64)
+    from scipy.sparse import coo_array  # noqa: PLC0415  # slow to import, and not always needed
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
     ones = np.ones(len(pairs), dtype=np.int8)
     matrix = coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n_vertices, n_vertices))
     _, labels = connected_components(matrix, directed=False)

@@ -13,6 +13,7 @@ from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.conflicts import EXPLANATION_SECONDS, explain
 from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected
+from certimeans.presolve.identical import unite_identical
 from certimeans.presolve.infer import implied_groups
 from certimeans.presolve.packing import find_packing, guess_packing
 from certimeans.problem.instance import Instance
@@ -33,7 +34,10 @@ class Presolved:
         ``None`` if the deadline passed before one was found. With limits on sizes they keep these, too, and use every
         colour; ``None`` then also if the search for them gave up.
     n_groups
-        How many groups the must-links form; inference leaves ``super_points.size`` of them.
+        How many groups the must-links form; the rest of presolve leaves ``super_points.size`` of them.
+    n_identical
+        How many points were united with an identical one, see :mod:`certimeans.presolve.identical`. If there are any,
+        bounds of the super-points rest on that, and a proof has to begin with it.
     """
 
     instance: Instance
@@ -41,6 +45,11 @@ class Presolved:
     merges: IntArray
     colouring: IntArray | None
     n_groups: int
+    n_identical: int = 0
+
+
+# Not for tuning: uniting fewer points saves nothing worth a step in the proof.
+_LEAST_SHARE_OF_IDENTICAL = 0.05
 
 
 def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
@@ -54,7 +63,12 @@ def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
     try:
         if int((groups := connected(instance.n_points, instance.must_link)).max()) + 1 < instance.n_clusters:
             raise Contradiction  # noqa: TRY301  # all contradictions end in the same explanation
-        stated = contract(instance, groups)
+        n_groups = int(groups.max()) + 1
+        united = unite_identical(instance, groups)
+        n_identical = n_groups - (int(united.max()) + 1)
+        if n_identical < _LEAST_SHARE_OF_IDENTICAL * n_groups:
+            united, n_identical = groups, 0
+        stated = contract(instance, united)
         super_points, merges = infer(stated, deadline)
         colouring = find_colouring(super_points.graph, instance.n_clusters, deadline)
         if super_points.limits is not None:
@@ -66,7 +80,8 @@ def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
         super_points,
         merges,
         colouring,
-        stated.size,
+        n_groups,
+        n_identical,
     )
 
 

@@ -5,10 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.spatial import KDTree
-from scipy.spatial.distance import cdist
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.errors import InputError
@@ -67,6 +63,10 @@ def pairs_closer_than(points: FloatArray, distance: float) -> IntArray:
     """Return a spanning forest of the graph that joins points closer than ``distance``: at most n - 1 pairs."""
     if distance == 0.0:
         return np.empty((0, 2), dtype=np.int64)
+    from scipy.sparse import coo_array  # noqa: PLC0415  # slow to import, and not always needed
+    from scipy.sparse.csgraph import minimum_spanning_tree  # noqa: PLC0415
+    from scipy.spatial import KDTree  # noqa: PLC0415
+
     tree = KDTree(points)
     radius = distance * (1 + 1e-9)  # a little too far; the strict comparison follows on our own distances
     if tree.count_neighbors(tree, radius) > _DENSE_NEIGHBOURS * len(points):
@@ -80,6 +80,8 @@ def pairs_closer_than(points: FloatArray, distance: float) -> IntArray:
 
 def _forest_by_levels(points: FloatArray, distance: float) -> IntArray:
     """Do the same breadth-first: never lists all close pairs, so it suits dense graphs, whose levels are few."""
+    from scipy.spatial import KDTree  # noqa: PLC0415
+
     unvisited = np.arange(len(points))
     found: list[IntArray] = []
     while unvisited.size:
@@ -95,6 +97,8 @@ def _forest_by_levels(points: FloatArray, distance: float) -> IntArray:
 
 def pairs_farther_than(points: FloatArray, distance: float) -> IntArray:
     """List the pairs farther apart than ``distance``; only points far from the middle can belong to one."""
+    from scipy.spatial.distance import cdist  # noqa: PLC0415
+
     radius = cdist(points, [0.5 * (points.min(axis=0) + points.max(axis=0))])[:, 0]
     candidates = np.flatnonzero(radius + radius.max() > distance * (1 - 1e-9))
     block = max(1, _BLOCK_ENTRIES // max(1, len(candidates)))

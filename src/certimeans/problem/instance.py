@@ -20,11 +20,13 @@ from certimeans.problem.cost import Interval, as_interval, cost_by_feature, cost
 from certimeans.problem.expand import expand
 from certimeans.problem.scaling import SMALLEST_WEIGHT_RATIO, ScaledData, scale_gram, scale_points
 from certimeans.problem.sizes import SizeLimits, exact_limits
+from certimeans.problem.sources import is_mapped
 from certimeans.problem.validation import as_gram, as_n_clusters, as_points, as_weights, gram_of_distances
 
 _SMALLEST_SCATTER = 2.0**-1000
 """Below it a cost may have too few digits for a proof: doubles lose digits from 2**-1022 on."""
 
+_ROWS_AT_A_TIME = 100_000
 
 Geometry = Literal["points", "gram"]
 
@@ -106,6 +108,8 @@ class Instance:
         limits = exact_limits(self.constraints.cluster_sizes, weights, n_clusters)
         object.__setattr__(self, "limits", limits)
         self._check_range_of_costs()
+        if is_mapped(table):
+            _ = self.fingerprint  # what the points are now is what everything will be about
 
     @classmethod
     def create(  # noqa: PLR0913  # all that a problem can consist of
@@ -180,11 +184,7 @@ class Instance:
         """The problem in working numbers: what all numerical work starts from."""
         if self.geometry == "gram":
             return scale_gram(self.table, self.weights, self.n_clusters)
-        if self.variances is None:
-            return scale_points(self.table, self.weights, None)
-        # The root of a variance is off by half of the interval's relative width, and by a rounding or two.
-        width = max((float((high - low) / low) for low, high in self.variances if low > 0), default=0.0)
-        return scale_points(self.table, self.weights, self.deviations, width + 2.0**-50)
+        return scale_points(self.table, self.weights, self.deviations, self.deviation_error)
 
     @cached_property
     def total_scatter(self) -> float:
@@ -194,11 +194,27 @@ class Instance:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of all that defines the problem: equal for equal points, weights, k, pairs and size limits."""
+        return self._digest()
+
+    def check_unchanged(self) -> None:
+        """Make sure that points in a mapped file are still those of the beginning; others cannot change.
+
+        Raises
+        ------
+        InputError
+            If the file was changed.
+        """
+        if is_mapped(self.table) and self._digest() != self.fingerprint:
+            raise InputError("the file of points was changed during the solve; nothing can be said about its points")
+
+    def _digest(self) -> str:
         digest = hashlib.sha256(b"certimeans instance 2\n")
         digest.update(f"{self.geometry}\n{int(self.standardize)}\n".encode())
         digest.update(np.array([self.n_points, self.n_features, self.n_clusters], dtype="<i8").tobytes())
         for values in (self.table, self.weights):
-            digest.update((values + 0.0).astype("<f8").tobytes())  # + 0.0 turns -0.0 into 0.0
+            for first in range(0, len(values), _ROWS_AT_A_TIME):
+                block = values[first : first + _ROWS_AT_A_TIME] + 0.0  # + 0.0 turns -0.0 into 0.0
+                digest.update(block.astype("<f8", copy=False).tobytes())
         for pairs in (self.must_link, self.cannot_link):
             digest.update(np.array([len(pairs)], dtype="<i8").tobytes())
             digest.update(pairs.astype("<i8").tobytes())
@@ -237,6 +253,15 @@ class Instance:
                 "precision to standardize it; multiply it by a constant, or leave it out"
             )
         return deviations
+
+    @cached_property
+    def deviation_error(self) -> float:
+        """A bound on the relative error of each of the deviations; 0 without standardising."""
+        if self.variances is None:
+            return 0.0
+        # The root of a variance is off by half of the interval's relative width, and by a rounding or two.
+        width = max((float((high - low) / low) for low, high in self.variances if low > 0), default=0.0)
+        return width + 2.0**-50
 
     def positions(self, points: FloatArray) -> FloatArray:
         """Return points, not only the instance's own, such that plain distances between them are those that count."""

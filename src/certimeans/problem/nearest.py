@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.problem.clustering import by_first_appearance
@@ -13,6 +12,8 @@ from certimeans.problem.clustering import by_first_appearance
 
 def scaled_distances(points: FloatArray, centres: FloatArray) -> tuple[FloatArray, int]:
     """Return distances divided by 2**exponent, and the exponent: their squares neither overflow nor vanish."""
+    from scipy.spatial.distance import cdist  # noqa: PLC0415  # slow to import, and not always needed
+
     exponent = int(np.frexp(max(np.abs(points).max(initial=0.0), np.abs(centres).max(initial=0.0)))[1])
     return cdist(np.ldexp(points, -exponent), np.ldexp(centres, -exponent)), exponent
 

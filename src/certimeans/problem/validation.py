@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike
 
 from certimeans._typing import FloatArray
 from certimeans.errors import InputError
+from certimeans.problem.sources import as_mapped_table, collect_chunks, is_in_chunks
 
+_BLOCK = 100_000  # rows that are looked at together, so that a mapped file never is in memory as a whole
 _ASYMMETRY = 1e-8  # relative to the largest entry: kernels computed in floating point differ that much at most
 
 
 def as_points(points: Any) -> FloatArray:
-    """Copy a user's points into a table of finite doubles.
+    """Copy a user's points into a table of finite doubles; a file of doubles that is mapped for reading is not copied.
 
     Raises
     ------
@@ -25,7 +27,9 @@ def as_points(points: Any) -> FloatArray:
     if hasattr(points, "tocsr"):
         raise InputError("points are a sparse matrix; pass a dense one, e.g. points.toarray()")
     try:
-        array = np.asarray(points)
+        array = np.asarray(collect_chunks(points) if is_in_chunks(points) else points)
+    except InputError:
+        raise
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"points must be a table of numbers, every row of the same length ({error})") from None
     if array.ndim != 2:
@@ -35,14 +39,17 @@ def as_points(points: Any) -> FloatArray:
         raise InputError(f"points are empty: got {array.shape[0]} rows and {array.shape[1]} columns")
     if np.iscomplexobj(array):
         raise InputError("points hold complex numbers; only real ones can be clustered")
-    table = _as_doubles(array)
-    bad = np.argwhere(~np.isfinite(table))
-    if bad.size:
-        row, column = bad[0]
+    mapped = as_mapped_table(array)
+    table = _as_doubles(array) if mapped is None else mapped
+    blocks = [np.argwhere(~np.isfinite(table[first : first + _BLOCK])) for first in range(0, len(table), _BLOCK)]
+    n_bad = sum(map(len, blocks))
+    if n_bad:
+        number = next(number for number, bad in enumerate(blocks) if bad.size)
+        row, column = blocks[number][0] + (number * _BLOCK, 0)
         given = array[row, column]
         raise InputError(
             f"points[{row}, {column}] is {given}: every coordinate must be a finite number "
-            f"({len(bad)} such {'entry' if len(bad) == 1 else 'entries'}); fill or drop missing values first"
+            f"({n_bad} such {'entry' if n_bad == 1 else 'entries'}); fill or drop missing values first"
         )
     return table
 

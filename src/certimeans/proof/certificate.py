@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +12,30 @@ import numpy as np
 
 from certimeans._typing import IntArray
 from certimeans._version import __version__
+from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
 from certimeans.problem.io.atomic import write_atomically
-from certimeans.proof.steps import Proof
-from certimeans.proof.store import Arrays, to_plain
+from certimeans.proof.steps import PartsStep, Proof
+from certimeans.proof.store import Arrays, to_plain, zipped
 
 FORMAT = "certimeans certificate"
 FORMAT_VERSION = 2
 JSON_NAME = "certificate.json"
 ARRAYS_NAME = "certificate.npz"
+PARTS_NAME = "certificate.parts"
 
 
 def write_certificate(
     folder: Path, instance: Instance, proof: Proof, labels: IntArray | None, objective: float, lower_bound: float
 ) -> None:
-    """Write both files of a certificate into a folder.
+    """Write a certificate into a folder: two files, and one for each part if there are parts.
 
     Parameters
     ----------
     labels, objective
         The clustering and its cost; ``None`` and infinite without one.
     lower_bound
-        What the proof proves.
+        What the proof proves; minus infinite if nothing, for a Gram matrix.
     """
     arrays: Arrays = {
         instance.geometry: instance.table.astype("<f8"),
@@ -50,6 +52,10 @@ def write_certificate(
     for e, steps in enumerate(proof):
         entries.append([])
         for s, step in enumerate(steps):
+            if isinstance(step, PartsStep):
+                entries[-1].append({"kind": step.kind, "parts": [part.entries for part in step.parts]})
+                _copy_parts(step, folder / PARTS_NAME, f"e{e}s{s}")
+                continue
             plain, own = to_plain(step)
             entries[-1].append(plain)
             arrays |= {f"e{e}s{s}_{name}": values for name, values in own.items()}
@@ -65,10 +71,10 @@ def write_certificate(
         "d": instance.n_features if instance.geometry == "points" else None,
         "k": instance.n_clusters,
         "objective": objective if np.isfinite(objective) else None,
-        "lower_bound": lower_bound,
+        "lower_bound": lower_bound if np.isfinite(lower_bound) else None,
         "proof": entries,
     }
-    write_atomically(folder / ARRAYS_NAME, _zipped(arrays))
+    write_atomically(folder / ARRAYS_NAME, zipped(arrays))
     write_atomically(folder / JSON_NAME, (json.dumps(content, allow_nan=False) + "\n").encode())
 
 
@@ -85,14 +91,19 @@ def _sizes(instance: Instance) -> dict[str, Any] | None:
     }
 
 
-def _zipped(arrays: Arrays) -> bytes:
-    """Pack arrays as ``numpy.savez_compressed`` does, but with dates that do not change from run to run."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, values in arrays.items():
-            entry = zipfile.ZipInfo(f"{name}.npy")
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            content = io.BytesIO()
-            np.lib.format.write_array(content, np.ascontiguousarray(values), allow_pickle=False)
-            archive.writestr(entry, content.getvalue(), compresslevel=1)
-    return buffer.getvalue()
+def _copy_parts(step: PartsStep, folder: Path, prefix: str) -> None:
+    """Put the proofs of parts beside the certificate: a second name for each file, or a copy where there is no such."""
+    try:
+        folder.mkdir(exist_ok=True)
+        for number, part in enumerate(step.parts):
+            path = folder / f"{prefix}p{number}.npz"
+            path.unlink(missing_ok=True)
+            if isinstance(part.file, bytes):
+                path.write_bytes(part.file)
+                continue
+            try:
+                os.link(part.file, path)
+            except OSError:
+                shutil.copyfile(part.file, path)
+    except OSError as error:
+        raise InputError(f"{folder}: the proofs of the parts cannot be written ({error.strerror})") from None

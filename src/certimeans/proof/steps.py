@@ -7,7 +7,8 @@ entry; docs/certificate.md says, kind by kind, what a step proves. Nothing here 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,17 @@ class MergeStep:
 
     kind: ClassVar[str] = "merge"
     rows: IntArray
+
+
+@dataclass(frozen=True)
+class IdenticalStep:
+    """Points that are alone in their group, without cannot-links, and equal in every coordinate are united.
+
+    Not every clustering keeps them together, but one of least cost does, as long as k groups are left. Needs no data.
+    It stands at the root, before all others: what follows is about the united points.
+    """
+
+    kind: ClassVar[str] = "identical"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +100,43 @@ class BranchStep:
 
 
 BoundStep: TypeAlias = CovarianceStep | RelaxationStep
-Step: TypeAlias = MergeStep | CovarianceStep | RelaxationStep | InfeasibleStep | BranchStep
+
+
+@dataclass(frozen=True)
+class StoredPart:
+    """The proof of a part, which stays on disk: there may be thousands.
+
+    Attributes
+    ----------
+    entries
+        Its steps as plain data, see :mod:`certimeans.proof.store`.
+    file
+        The archive with its points, their weights and the arrays of the steps, as certificates have it; its contents if
+        it could not be written.
+    """
+
+    entries: list[list[dict[str, Any]]]
+    file: Path | bytes
+
+
+@dataclass(frozen=True, eq=False)
+class PartsStep:
+    """What the parts of the points cost at least adds up.
+
+    Attributes
+    ----------
+    parts
+        A proof for each part. No point has more weight in all of them than it has.
+    keep
+        What owns the files: they may be temporary, and end with it.
+    """
+
+    kind: ClassVar[str] = "parts"
+    parts: tuple[StoredPart, ...]
+    keep: object = None
+
+
+Inference: TypeAlias = IdenticalStep | MergeStep
+Step: TypeAlias = IdenticalStep | MergeStep | CovarianceStep | RelaxationStep | InfeasibleStep | BranchStep | PartsStep
 Proof: TypeAlias = tuple[tuple[Step, ...], ...]
 """One tuple of steps per entry; entry 0 is the root."""

@@ -5,13 +5,23 @@ Checkpoints and certificates hold the same. Names and types are those of docs/ce
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans.proof.steps import BranchStep, CovarianceStep, InfeasibleStep, MergeStep, RelaxationStep, Step
+from certimeans.proof.steps import (
+    BranchStep,
+    CovarianceStep,
+    IdenticalStep,
+    InfeasibleStep,
+    MergeStep,
+    RelaxationStep,
+    Step,
+)
 
 Arrays = dict[str, NDArray[Any]]
 Plain = dict[str, Any]
@@ -55,6 +65,8 @@ def from_plain(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     kind = plain["kind"]
     if kind == MergeStep.kind:
         return MergeStep(arrays["rows"].astype(np.int64))
+    if kind == IdenticalStep.kind:
+        return IdenticalStep()
     if kind == CovarianceStep.kind:
         return CovarianceStep()
     if kind == InfeasibleStep.kind:
@@ -101,3 +113,16 @@ def unpack(entries: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[An
         place, _, rest = name.partition("_")
         own[int(place.removeprefix("s"))][rest] = values
     return tuple(from_plain(plain, mine) for plain, mine in zip(entries, own, strict=True))
+
+
+def zipped(arrays: Arrays) -> bytes:
+    """Pack arrays as ``numpy.savez_compressed`` does, but with dates that do not change from run to run."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, values in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            content = io.BytesIO()
+            np.lib.format.write_array(content, np.ascontiguousarray(values), allow_pickle=False)
+            archive.writestr(entry, content.getvalue(), compresslevel=1)
+    return buffer.getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from certimeans.errors import InputError
 from certimeans.problem.io.atomic import write_atomically
 from certimeans.problem.io.files import write_labels
 from certimeans.proof.certificate import write_certificate
-from certimeans.report.html import render_report
 from certimeans.result import SolveResult
 from certimeans.search.limits import Progress
 from certimeans.status import finite_or_none
@@ -84,6 +84,8 @@ def write_directory(
     proof = result.search_tree.proof()
     write_certificate(folder, result.instance, proof, labels, result.objective, result.lower_bound)
     if report:
+        from certimeans.report.html import render_report  # noqa: PLC0415  # brings what draws along
+
         write_atomically(folder / "report.html", render_report(result, command).encode())
 
 
@@ -93,7 +95,10 @@ def _result_files(folder: Path) -> list[Path]:
 
 def _remove(path: Path) -> None:
     try:
-        path.unlink()
+        if path.is_dir() and not path.is_symlink():  # the proofs of parts
+            shutil.rmtree(path)
+        else:
+            path.unlink()
     except OSError as error:
         raise InputError(f"{path}: the file cannot be replaced ({error.strerror})") from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -15,7 +14,6 @@ from rich.text import Text
 
 from certimeans.printing import percent_up
 from certimeans.problem.instance import Instance
-from certimeans.report.progress import ProgressDisplay, ProgressLog
 from certimeans.search.limits import Progress
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -24,14 +22,6 @@ _HISTORY = "gap history "
 _REFRESHES_PER_SECOND = 4
 _WIDEST_HISTORY = 60
 _LEAST_SPAN = 1.0  # decades of the gap that the blocks span at least
-
-
-def choose_display(stream: TextIO, *, quiet: bool = False) -> ProgressDisplay:
-    """Return a live display for a terminal that can move its cursor, and plain lines for everything else."""
-    is_capable = os.environ.get("TERM", "").lower() not in {"", "dumb", "unknown"} or os.name == "nt"
-    if quiet or not stream.isatty() or not is_capable:
-        return ProgressLog(stream, quiet=quiet)
-    return LiveProgress(stream)
 
 
 class LiveProgress:
@@ -100,14 +90,22 @@ def describe(progress: Progress | None, elapsed: float) -> list[tuple[str, str, 
         return [("time", clock, ""), ("phase", "starting", "")]
     bound = progress.lower_bound if math.isfinite(progress.lower_bound) else 0.0
     running = f", {progress.nodes_running} running" if progress.nodes_running else ""
+    work = [
+        ("nodes", f"{progress.nodes_done} done, {progress.nodes_open} open{running}", ""),
+        ("cuts", f"{progress.cuts}", ""),
+    ]
+    if progress.phase == "parts":
+        work = [("parts", f"{progress.parts_done} of {progress.parts} done", "")]
+        if progress.expected_gap is not None and progress.seconds_left is not None:
+            work.append(("expected gap", percent_up(max(0.0, progress.expected_gap)), ""))
+            work.append(("left", f"about {progress.seconds_left:.0f} s", ""))
     return [
         ("incumbent", _cost(progress.incumbent_cost), "bold"),
         ("bound", _cost(bound), "bold"),
         ("gap", percent_up(progress.gap), "bold green"),
         ("time", clock, ""),
         ("phase", progress.phase or "search", ""),
-        ("nodes", f"{progress.nodes_done} done, {progress.nodes_open} open{running}", ""),
-        ("cuts", f"{progress.cuts}", ""),
+        *work,
     ]
 
 

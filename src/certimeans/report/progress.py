@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,9 @@ from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 
 _SECONDS_BETWEEN_LINES = 2.0
-_COLUMNS = f"{'time':>8} {'nodes':>6} {'open':>5} {'cuts':>7} {'incumbent':>14} {'bound':>14} {'gap %':>9}"
+_COSTS = f"{'incumbent':>14} {'bound':>14} {'gap %':>9}"
+_COLUMNS = f"{'time':>8} {'nodes':>6} {'open':>5} {'cuts':>7} {_COSTS}"
+_COLUMNS_OF_PARTS = f"{'time':>8} {'parts':>7} {'done':>7} {'expected %':>11} {'s left':>7} {_COSTS}"
 
 
 class ProgressDisplay(Protocol):
@@ -40,7 +43,7 @@ class ProgressLog:
         self._stream = stream
         self._quiet = quiet
         self._last_line = -math.inf
-        self._has_header = False
+        self._header = ""
 
     def start(self, instance: Instance, notes: Sequence[str] = ()) -> None:
         """Say what is being solved, and what the reader of the file had to decide."""
@@ -55,16 +58,19 @@ class ProgressLog:
         if not is_last and time.monotonic() - self._last_line < _SECONDS_BETWEEN_LINES:
             return
         self._last_line = time.monotonic()
-        if not self._has_header:
-            self._write(_COLUMNS)
-            self._has_header = True
+        header = _COLUMNS if progress.phase != "parts" else _COLUMNS_OF_PARTS
+        if self._header != header:
+            self._write(header)
+            self._header = header
         gap = f"{math.ceil(1e6 * progress.gap) / 1e4:9.4f}" if math.isfinite(progress.gap) else f"{'-':>9}"  # up
         cost = rounded_up(progress.incumbent_cost) if math.isfinite(progress.incumbent_cost) else "-"
         bound = rounded_down(progress.lower_bound) if math.isfinite(progress.lower_bound) else "-"
-        self._write(
-            f"{progress.seconds:8.1f} {progress.nodes_done:6d} {progress.nodes_open:5d} {progress.cuts:7d} "
-            f"{cost:>14} {bound:>14} {gap}"
-        )
+        counts = f"{progress.nodes_done:6d} {progress.nodes_open:5d} {progress.cuts:7d}"
+        if progress.phase == "parts":
+            expected = "-" if progress.expected_gap is None else f"{100 * progress.expected_gap:.4f}"
+            left = "-" if progress.seconds_left is None else f"{progress.seconds_left:.0f}"
+            counts = f"{progress.parts:7d} {progress.parts_done:7d} {expected:>11} {left:>7}"
+        self._write(f"{progress.seconds:8.1f} {counts} {cost:>14} {bound:>14} {gap}")
 
     def __enter__(self) -> Self:
         return self
@@ -78,6 +84,16 @@ class ProgressLog:
         if not self._quiet:
             self._stream.write(line + "\n")
             self._stream.flush()
+
+
+def choose_display(stream: TextIO, *, quiet: bool = False) -> ProgressDisplay:
+    """Return a live display for a terminal that can move its cursor, and plain lines for everything else."""
+    is_capable = os.environ.get("TERM", "").lower() not in {"", "dumb", "unknown"} or os.name == "nt"
+    if quiet or not stream.isatty() or not is_capable:
+        return ProgressLog(stream, quiet=quiet)
+    from certimeans.report.live import LiveProgress  # noqa: PLC0415  # brings rich along
+
+    return LiveProgress(stream)
 
 
 def with_log(

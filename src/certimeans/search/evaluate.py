@@ -24,7 +24,7 @@ from certimeans.presolve.graph import Contradiction, connected
 from certimeans.presolve.packing import find_packing
 from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering, by_first_appearance
-from certimeans.proof.steps import CovarianceStep, InfeasibleStep, MergeStep, RelaxationStep, Step
+from certimeans.proof.steps import CovarianceStep, IdenticalStep, InfeasibleStep, MergeStep, RelaxationStep, Step
 from certimeans.search.background import LARGE_SIZE
 from certimeans.search.branching import branching_pair
 from certimeans.search.memory import memory_limit
@@ -229,7 +229,9 @@ class _Evaluation:
             self.untold_labels = None
 
     def _steps(self, last: Step | None) -> tuple[Step, ...]:
-        inferred: tuple[Step, ...] = (MergeStep(self.merges),) if len(self.merges) else ()
+        united = self.task.number == 0 and self.presolved.n_identical > 0
+        inferred: tuple[Step, ...] = (IdenticalStep(),) if united else ()
+        inferred += (MergeStep(self.merges),) if len(self.merges) else ()
         return inferred if last is None else (*inferred, last)
 
     def _is_done(self) -> bool:

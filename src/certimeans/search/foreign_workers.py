@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future
@@ -58,6 +59,54 @@ class ForeignWorkers:
         """Leave the executor open: the user made it."""
 
 
+class ClusterWatch:
+    """Knows how many threads a Dask cluster has, and says so at once if there are none.
+
+    Attributes
+    ----------
+    n_threads
+        Of all workers together, when it was last looked.
+    message
+        What the user should know about the cluster now; usually empty.
+    """
+
+    def __init__(self, client: Any, deadline: Deadline) -> None:
+        self._client = client
+        self._deadline = deadline
+        self._looked = -math.inf
+        self.n_threads = 0
+        self.message = ""
+
+    def look_now_and_then(self) -> None:
+        """Look if the last look was a while ago."""
+        if time.monotonic() - self._looked >= _SECONDS_BETWEEN_LOOKS:
+            self.look()
+
+    def look(self) -> None:
+        """Count the cluster's threads, and say so if there are none."""
+        try:
+            threads = result_before(in_background(self._client.nthreads), self._deadline.within(_SECONDS_BETWEEN_LOOKS))
+            self.n_threads = sum(threads.values())
+        except Exception:  # noqa: BLE001  # Dask has no one error for a scheduler that does not answer
+            self.n_threads = 0
+        self._looked = time.monotonic()
+        if self.n_threads:
+            self.message = ""
+        elif not self.message:
+            address = self._client.scheduler.address
+            self.message = (
+                f"the Dask cluster at {address} has no workers; start one with: dask worker {address} --nthreads 1"
+            )
+            _LOGGER.warning("%s", self.message)
+
+
+def dask_failures() -> tuple[type[BaseException], ...]:
+    """Return the exceptions of a future that mean: the worker failed, and the task may be tried again."""
+    from distributed import KilledWorker  # noqa: PLC0415  # an extra
+
+    return (*LOST, KilledWorker, CancelledError)
+
+
 class DaskWorkers(ForeignWorkers):
     """A Dask cluster: the problem is sent to every worker once, as long as none dies; Dask replaces dead ones.
 
@@ -74,40 +123,25 @@ class DaskWorkers(ForeignWorkers):
     """
 
     def __init__(self, presolved: Presolved, client: Any, deadline: Deadline, executor: Executor | None = None) -> None:
-        from distributed import KilledWorker  # noqa: PLC0415  # an extra
-
         self._client = client
         self._deadline = deadline
         self._problem = presolved
         self._may_send = executor is None
-        self._n_threads = 0
-        self.failures = (*LOST, KilledWorker, CancelledError)
+        self._watch = ClusterWatch(client, deadline)
+        self.failures = dask_failures()
         self.failures_elsewhere = (CancelledError,)  # the problem was lost with a worker that held it
         super().__init__(presolved, executor or client.get_executor(pure=False), 1)
-        self._look()
+        self._watch.look()
+        self._note()
 
     def deliver(self) -> None:
         """Look, now and then, whether there are workers."""
-        if time.monotonic() - self._looked >= _SECONDS_BETWEEN_LOOKS:
-            self._look()
+        self._watch.look_now_and_then()
+        self._note()
 
-    def _look(self) -> None:
-        """Count the cluster's threads, and say so if there are none."""
-        try:
-            threads = result_before(in_background(self._client.nthreads), self._deadline.within(_SECONDS_BETWEEN_LOOKS))
-            self._n_threads = sum(threads.values())
-        except Exception:  # noqa: BLE001  # Dask has no one error for a scheduler that does not answer
-            self._n_threads = 0
-        self._looked = time.monotonic()
-        self.capacity = max(1, self._n_threads)
-        if self._n_threads:
-            self.message = ""
-        elif not self.message:
-            address = self._client.scheduler.address
-            self.message = (
-                f"the Dask cluster at {address} has no workers; start one with: dask worker {address} --nthreads 1"
-            )
-            _LOGGER.warning("%s", self.message)
+    def _note(self) -> None:
+        self.capacity = max(1, self._watch.n_threads)
+        self.message = self._watch.message
 
     def _send_to_all(self) -> None:
         """Send the problem to every worker, so that it need not travel with each task."""
@@ -126,8 +160,9 @@ class DaskWorkers(ForeignWorkers):
 
     def submit(self, task: Task) -> Future[Outcome]:
         """Hand a task to the cluster, which may have grown or shrunk."""
-        self._look()
-        if self._may_send and self._n_threads:
+        self._watch.look()
+        self._note()
+        if self._may_send and self._watch.n_threads:
             self._send_to_all()
         return super().submit(task)
 
@@ -140,20 +175,33 @@ def dask_workers(presolved: Presolved, executor: Any, deadline: Deadline) -> Das
     InputError
         If it is an executor, and Dask knows of no current client to ask about the cluster.
     """
+    client = dask_client(executor)
+    if client is None:
+        return None
+    return DaskWorkers(presolved, client, deadline, None if client is executor else executor)
+
+
+def dask_client(executor: Any) -> Any | None:
+    """Return the client behind a Dask client or its executor; ``None`` if it is neither.
+
+    Raises
+    ------
+    InputError
+        If it is an executor, and Dask knows of no current client to ask about the cluster.
+    """
     if not type(executor).__module__.startswith("distributed."):
         return None
     from distributed import Client  # noqa: PLC0415  # it is installed, or there were no such object
     from distributed.cfexecutor import ClientExecutor  # noqa: PLC0415
 
     if isinstance(executor, Client):
-        return DaskWorkers(presolved, executor, deadline)
+        return executor
     if not isinstance(executor, ClientExecutor):
         return None
     try:
-        client = Client.current()
+        return Client.current()
     except ValueError:
         raise InputError("executor: Dask has no current client; pass the client itself, executor=client") from None
-    return DaskWorkers(presolved, client, deadline, executor)
 
 
 def connect(address: str) -> Any:

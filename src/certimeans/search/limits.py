@@ -41,8 +41,10 @@ class Limits:
 class Progress:
     """Where the search stands; the costs are in the user's units.
 
-    ``phase`` is "presolve", "heuristics" (no clustering yet), "root" or "search"; ``message`` is what the user should
-    know at once, such as a cluster without workers, and usually empty.
+    ``phase`` is "presolve", "heuristics" (no clustering yet), "root", "search" or "parts"; ``message`` is what the user
+    should know at once, such as a cluster without workers, and usually empty. For a problem that is bounded by parts:
+    how many there are now, how many of them are done, the relative gap that these leave among themselves, and about how
+    many seconds the others take.
     """
 
     seconds: float
@@ -54,6 +56,10 @@ class Progress:
     cuts: int
     phase: str = ""
     message: str = ""
+    parts: int = 0
+    parts_done: int = 0
+    expected_gap: float | None = None
+    seconds_left: float | None = None
 
     @property
     def gap(self) -> float:

@@ -7,8 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from certimeans._typing import IntArray
+from certimeans.presolve.graph import connected
+from certimeans.presolve.identical import unite_identical
+from certimeans.presolve.reduce import Presolved
 from certimeans.problem.instance import Instance
-from certimeans.proof.steps import MergeStep, Step
+from certimeans.proof.steps import IdenticalStep, Inference, MergeStep, Step
 from certimeans.search.node import Decision
 
 
@@ -57,8 +60,16 @@ class _Groups:
         self.unite(row[0], row[1])
 
 
+def inference_of_presolve(presolved: Presolved) -> tuple[Inference, ...]:
+    """Return the steps that lead from the instance to the super-points of presolve: what a proof has to begin with."""
+    identical = (IdenticalStep(),) if presolved.n_identical else ()
+    return (*identical, MergeStep(presolved.merges)) if len(presolved.merges) else identical
+
+
 def proven_groups(instance: Instance, decisions: Iterable[Decision], steps: Iterable[Step]) -> IntArray:
-    """Return the group of each point that constraints, decisions and the merge steps among ``steps`` prove.
+    """Return the group of each point that constraints, decisions and the inference among ``steps`` prove.
+
+    Identical points are united before anything is decided, so that step may only come from the root.
 
     Raises
     ------
@@ -68,7 +79,8 @@ def proven_groups(instance: Instance, decisions: Iterable[Decision], steps: Iter
     groups, decided = _Groups(instance.n_points), tuple(decisions)
     together = [(d.i, d.j) for d in decided if d.together]
     apart = [(d.i, d.j) for d in decided if not d.together]
-    for i, j in [*instance.must_link.tolist(), *together]:
+    united, steps = _united_at_the_root(instance, tuple(steps))
+    for i, j in [*instance.must_link.tolist(), *united, *together]:
         groups.unite(i, j)
     for i, j in [*instance.cannot_link.tolist(), *apart]:
         groups.separate(i, j)
@@ -80,6 +92,15 @@ def proven_groups(instance: Instance, decisions: Iterable[Decision], steps: Iter
             for row in rows.tolist():
                 groups.infer(row, instance.n_clusters)
     return np.array(groups.group_of, dtype=np.int64)
+
+
+def _united_at_the_root(instance: Instance, steps: tuple[Step, ...]) -> tuple[list[tuple[int, int]], tuple[Step, ...]]:
+    """Return the pairs of identical points that are united if the first of the steps says so, and the other steps."""
+    if not steps or not isinstance(steps[0], IdenticalStep):
+        return [], steps
+    groups = unite_identical(instance, connected(instance.n_points, instance.must_link))
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    return [(int(i), j) for j, i in enumerate(first[inverse].tolist()) if i != j], steps[1:]
 
 
 def check_groups(group_of: IntArray, proven: IntArray, n_clusters: int) -> None:

@@ -17,7 +17,7 @@ from certimeans.proof.steps import MergeStep, Step
 from certimeans.search.background import LARGE_SIZE, in_background, result_before
 from certimeans.search.evaluate import prove_again
 from certimeans.search.node import Decision
-from certimeans.search.replay import proven_groups
+from certimeans.search.replay import inference_of_presolve, proven_groups
 from certimeans.search.tree import ROOT, Steps, Tree, TreeNode, TreeStatus, followed_by, is_bound
 
 Prove = Callable[[Presolved, tuple[Decision, ...], Steps], float]
@@ -79,19 +79,19 @@ def _settled(node: TreeNode, bound: float, pruning_cost: float, *, has_children:
 def _believable(tree: Tree, presolved: Presolved, number: int, saved: Steps) -> Steps:
     """Return the inference of a node, if every row of it has a reason, and its bound step, to be proven.
 
-    The root also gets what presolve infers now, on which nodes without a warm start rest.
+    The root begins with what presolve infers now, on which nodes without a warm start rest: that points are united
+    because they are identical is not believed to a file, and nowhere but there.
     """
+    presolve = inference_of_presolve(presolved)
     merges = tuple(step for step in saved if isinstance(step, MergeStep))
     kept = tuple(step for step in saved if isinstance(step, MergeStep) or is_bound(step))
     if merges:
-        before = [step for n in tree.path(number)[:-1] for step in tree.steps.get(n, ())]
+        before = [step for n in tree.path(number)[:-1] for step in tree.steps.get(n, ())] or list(presolve)
         try:
             proven_groups(presolved.instance, tree.decisions(number), (*before, *merges))
         except ValueError:
             kept = ()
-    if number == ROOT and len(presolved.merges):
-        kept = followed_by(kept, (MergeStep(presolved.merges),))
-    return kept
+    return followed_by(presolve, kept) if number == ROOT else kept
 
 
 def _own_bound(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.heuristics.upper_bound import SearchSettings
 
@@ -18,6 +19,8 @@ class NodeSettings:
         Local searches before the root's relaxation, after each relaxation, and beside the root on an idle worker.
     cutting_planes
         The relaxation.
+    parts
+        Splitting of large problems, and the bounds of parts.
     memory_limit
         Bytes that one bound may take; ``None`` for half of the memory that is free.
     """
@@ -26,4 +29,5 @@ class NodeSettings:
     node_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=10))
     long_search: SearchSettings = field(default_factory=lambda: SearchSettings(n_searches=1000, batch=50))
     cutting_planes: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
+    parts: PartSettings = field(default_factory=PartSettings)
     memory_limit: float | None = None

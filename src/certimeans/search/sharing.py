@@ -51,7 +51,7 @@ class Blackboard:
             cannot_link=instance.cannot_link,
             group_of=presolved.super_points.group_of,
             merges=presolved.merges,
-            n_groups=np.array(presolved.n_groups),
+            n_groups=np.array([presolved.n_groups, presolved.n_identical]),
             **_sizes_as_arrays(instance),  # type: ignore[arg-type]
             **known,  # type: ignore[arg-type]
         )
@@ -85,7 +85,8 @@ class BlackboardReader:
             )
             super_points = contract(instance, arrays["group_of"])
             colouring = arrays.get("colouring")
-            self.presolved = Presolved(instance, super_points, arrays["merges"], colouring, int(arrays["n_groups"]))
+            n_groups, n_identical = arrays["n_groups"].tolist()
+            self.presolved = Presolved(instance, super_points, arrays["merges"], colouring, n_groups, n_identical)
 
     def cost(self) -> float:
         """Return the present cost."""

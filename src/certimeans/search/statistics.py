@@ -30,6 +30,30 @@ class NodeWork:
 
 
 @dataclass(frozen=True)
+class PartsStatistics:
+    """How a problem was bounded by parts.
+
+    Attributes
+    ----------
+    count, size
+        Number of parts, and super-points in the largest of them.
+    bounded
+        Proofs that the bound rests on: those of parts, and of smaller parts inside where they prove more.
+    shared
+        Points that all parts share by weight.
+    links, links_left_out
+        Cannot-links between super-points, and those among them that join different parts: the bound does without them.
+    """
+
+    count: int
+    size: int
+    bounded: int
+    shared: int
+    links: int
+    links_left_out: int
+
+
+@dataclass(frozen=True)
 class RunStatistics:
     """What one run did.
 
@@ -51,6 +75,8 @@ class RunStatistics:
         What all nodes together did.
     peak_memory
         The most memory that this process ever used, in bytes; ``None`` where the system does not tell.
+    parts
+        How the problem was bounded by parts; ``None`` if it was bounded as a whole.
     """
 
     nodes: int = 0
@@ -62,6 +88,7 @@ class RunStatistics:
     seconds: float = 0.0
     work: NodeWork = field(default_factory=NodeWork)
     peak_memory: int | None = None
+    parts: PartsStatistics | None = None
 
     @property
     def rounds(self) -> int:

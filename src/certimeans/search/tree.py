@@ -8,7 +8,17 @@ from enum import StrEnum
 
 import numpy as np
 
-from certimeans.proof.steps import BranchStep, CovarianceStep, InfeasibleStep, MergeStep, Proof, RelaxationStep, Step
+from certimeans.proof.steps import (
+    BranchStep,
+    CovarianceStep,
+    IdenticalStep,
+    InfeasibleStep,
+    MergeStep,
+    PartsStep,
+    Proof,
+    RelaxationStep,
+    Step,
+)
 from certimeans.search.node import Decision, NodeOutcome, NodeStatus
 
 Steps = tuple[Step, ...]
@@ -70,7 +80,12 @@ _STATUS = {
 
 def is_bound(step: Step) -> bool:
     """Whether a step proves a bound."""
-    return isinstance(step, (CovarianceStep, RelaxationStep))
+    return isinstance(step, (CovarianceStep, RelaxationStep, PartsStep))
+
+
+def is_inference(step: Step) -> bool:
+    """Whether a step unites points, which what follows rests on."""
+    return isinstance(step, (IdenticalStep, MergeStep))
 
 
 def followed_by(earlier: Steps, later: Steps) -> Steps:
@@ -79,14 +94,15 @@ def followed_by(earlier: Steps, later: Steps) -> Steps:
     Inference is kept, each step once. A later bound or proof of infeasibility replaces an earlier bound, and an
     earlier bound stays before the later inference, which it does not rest on.
     """
-    replaced = any(not isinstance(step, MergeStep) for step in later)
-    kept = tuple(step for step in earlier if isinstance(step, MergeStep) or not replaced)
-    known = [step.rows for step in kept if isinstance(step, MergeStep)]
-    return kept + tuple(
-        step
-        for step in later
-        if not isinstance(step, MergeStep) or not any(np.array_equal(step.rows, rows) for rows in known)
-    )
+    replaced = any(not is_inference(step) for step in later)
+    kept = tuple(step for step in earlier if is_inference(step) or not replaced)
+    return kept + tuple(step for step in later if not any(_is_same_inference(step, known) for known in kept))
+
+
+def _is_same_inference(step: Step, other: Step) -> bool:
+    if isinstance(step, MergeStep) and isinstance(other, MergeStep):
+        return np.array_equal(step.rows, other.rows)
+    return isinstance(step, IdenticalStep) and isinstance(other, IdenticalStep)
 
 
 @dataclass(eq=False)
@@ -182,7 +198,7 @@ class Tree:
         inferred: list[Step] = []
         for n in self.path(number):
             for step in self.steps.get(n, ()):
-                if isinstance(step, MergeStep):
+                if is_inference(step):
                     inferred.append(step)
                 elif n == number and is_bound(step):
                     return (*inferred, step)

@@ -10,12 +10,16 @@ on sizes of a super-point i, as :class:`~.sizes.SizeRows` states it, becomes w_i
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.sparse import csr_array
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.relaxation.admm import Iterate
 from certimeans.bounds.relaxation.model import Relaxation
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, group_of: IntArray) -> Iterate:
@@ -23,6 +27,8 @@ def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, gro
     primal, dual, cuts, sizes = iterate.primal, iterate.dual, iterate.cuts, iterate.size_multipliers
     size = len(parent_weights)
     if child.size < size:
+        from scipy.sparse import csr_array  # noqa: PLC0415  # slow to import, and not always needed
+
         shares = np.sqrt(parent_weights) / child.root_weights[group_of]
         expansion = csr_array((shares, (np.arange(size), group_of)), shape=(size, child.size))
         primal, dual = (_compress(matrix, expansion) for matrix in (primal, dual))

@@ -20,7 +20,7 @@ from scipy.linalg.lapack import spotrf, strtri
 
 from certimeans._typing import FloatArray
 from certimeans.bounds.lapack import ssyevd
-from certimeans.compilation import compiled_fast
+from certimeans.compilation import compiled_fast_without_allocation
 
 Single: TypeAlias = NDArray[np.float32]
 
@@ -216,13 +216,13 @@ def _assemble(vectors: Single, levels: FloatArray) -> Single:
     return np.asarray(scaled @ scaled.T)
 
 
-@compiled_fast
 def _compressed(
     primal: FloatArray,
     slope: tuple[FloatArray, FloatArray],
     step: float,
     direction: FloatArray,
     direction_value: float,
+    *,
     to_the_bottom: bool,
 ) -> Single:
     """Return (I - uu') M (I - uu') + v uu' in single precision, where M = primal - step * (sum of slope).
@@ -230,8 +230,22 @@ def _compressed(
     v is ``direction_value``, or minus the norm of M, so that it is the lowest eigenvalue.
     """
     size = len(direction)
-    first, second = slope
     image = np.zeros(size)
+    square = _apply(primal, *slope, step, direction, image)
+    if to_the_bottom:
+        direction_value = -float(np.sqrt(square))
+    half = image - 0.5 * (float(direction @ image) + direction_value) * direction
+    matrix = np.empty((size, size), dtype=np.float32)
+    _fill_compressed(primal, *slope, step, direction, half, matrix)
+    return matrix.T
+
+
+@compiled_fast_without_allocation
+def _apply(
+    primal: FloatArray, first: FloatArray, second: FloatArray, step: float, direction: FloatArray, image: FloatArray
+) -> float:
+    """Add Mu to ``image``, where only upper triangles are read, and return the squared norm of M."""
+    size = len(direction)
     square = 0.0
     for i in range(size):
         own = 0.0
@@ -243,39 +257,43 @@ def _compressed(
         entry = primal[i, i] - step * (first[i, i] + second[i, i])
         square += entry * entry
         image[i] += own + entry * direction[i]
-    if to_the_bottom:
-        direction_value = -np.sqrt(square)
-    value = 0.0
-    for i in range(size):
-        value += direction[i] * image[i]
-    half = image - 0.5 * (value + direction_value) * direction
-    matrix = np.empty((size, size), dtype=np.float32)
-    for i in range(size):
-        for j in range(i, size):
-            entry = primal[i, j] - step * (first[i, j] + second[i, j])
-            matrix[i, j] = entry - direction[i] * half[j] - half[i] * direction[j]
-    _mirror(matrix)
-    return matrix.T
+    return square
 
 
 _TILE = 64  # not for tuning: two tiles of doubles fit into the first-level cache
 
 
-@compiled_fast
-def _mirror(matrix: Single) -> None:
-    """Copy the upper triangle to the lower one, tile by tile, so that both stay in the cache."""
-    size = matrix.shape[0]
-    for first in range(0, size, _TILE):
-        for second in range(first, size, _TILE):
-            for i in range(first, min(first + _TILE, size)):
-                for j in range(max(second, i + 1), min(second + _TILE, size)):
+@compiled_fast_without_allocation
+def _fill_compressed(
+    primal: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    step: float,
+    direction: FloatArray,
+    half: FloatArray,
+    matrix: Single,
+) -> None:
+    """Write M - uh' - hu' to both triangles of ``matrix``, to the lower one tile by tile, which stay in the cache."""
+    size = len(direction)
+    for i in range(size):
+        for j in range(i, size):
+            entry = primal[i, j] - step * (first[i, j] + second[i, j])
+            matrix[i, j] = entry - direction[i] * half[j] - half[i] * direction[j]
+    for top in range(0, size, _TILE):
+        for left in range(top, size, _TILE):
+            for i in range(top, min(top + _TILE, size)):
+                for j in range(max(left, i + 1), min(left + _TILE, size)):
                     matrix[j, i] = matrix[i, j]
 
 
-@compiled_fast
 def project_onto_capped_simplex(values: FloatArray, total: float) -> FloatArray:
     """Project onto { 0 <= x <= 1, sum x = total }: subtract a threshold, found by bisection, and clip."""
-    low, high = values.min() - 1.0, values.max()
+    return np.clip(values - _threshold(values, total, values.min() - 1.0, values.max()), 0.0, 1.0)
+
+
+@compiled_fast_without_allocation
+def _threshold(values: FloatArray, total: float, low: float, high: float) -> float:
+    """Return t in [low, high] such that min(max(x - t, 0), 1) sums up to ``total``."""
     for _ in range(60):
         middle = 0.5 * (low + high)
         mass = 0.0
@@ -285,6 +303,4 @@ def project_onto_capped_simplex(values: FloatArray, total: float) -> FloatArray:
             low = middle
         else:
             high = middle
-    threshold = 0.5 * (low + high)
-    levels: FloatArray = np.minimum(np.maximum(values - threshold, 0.0), 1.0)
-    return levels
+    return 0.5 * (low + high)

@@ -16,6 +16,9 @@ from certimeans.problem.io.layout import MISSING_WORDS, Row, find_name_columns, 
 from certimeans.problem.io.text import PathLike, as_number, is_number, shown
 from certimeans.problem.validation import as_points
 
+_SMALLEST_MAPPED = 2**26
+"""A file of doubles from this size on is not loaded, only mapped."""
+
 
 @dataclass(frozen=True, eq=False)
 class PointsFile:
@@ -120,6 +123,8 @@ def _read_npy(path: PathLike, columns: Sequence[str | int] | None) -> FloatArray
         raise InputError(f"{path}: the array holds {array.dtype}, not real numbers")
     if columns is not None and array.ndim == 2:
         array = array[:, _choose(path, columns, None, array.shape[1])]
+    if array.nbytes < _SMALLEST_MAPPED:
+        array = np.array(array)  # in memory, where nobody can change it
     try:
         return as_points(array)
     except InputError as error:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from certimeans._typing import BoolArray, FloatArray, IntArray
 from certimeans.bounds.relaxation.cuts.pool import Coefficients, Cuts, Members, right_sides
 from certimeans.bounds.relaxation.model import Relaxation
-from certimeans.compilation import compiled
+from certimeans.compilation import compiled_without_allocation
 
 ROOT_HALF = float(np.sqrt(0.5))
 
@@ -42,9 +42,22 @@ class CutRows:
     @classmethod
     def build(cls, cuts: Cuts, relaxation: Relaxation) -> CutRows:
         """State cuts in terms of Y."""
-        start, position, coefficient, norms = _build(
-            cuts.members, cuts.coefficients, relaxation.root_weights, relaxation.forbidden
+        supports = (cuts.members >= 0).sum(axis=1)
+        capacity = int((supports * (supports + 1) // 2).sum())
+        start = np.zeros(len(supports) + 1, dtype=np.int64)
+        position, coefficient = np.empty(capacity, dtype=np.int32), np.empty(capacity)
+        norms = np.ones(len(supports))
+        filled = _fill_rows(
+            cuts.members,
+            cuts.coefficients,
+            relaxation.root_weights,
+            relaxation.forbidden,
+            start,
+            position,
+            coefficient,
+            norms,
         )
+        position, coefficient = position[:filled], coefficient[:filled]
         sides = -right_sides(cuts, relaxation.n_clusters, relaxation.max_cluster_weight) / norms
         return cls(relaxation.size, start, position, coefficient, norms, sides)
 
@@ -61,25 +74,26 @@ class CutRows:
 
     def weighted_sum(self, multipliers: FloatArray) -> tuple[FloatArray, FloatArray, int]:
         """Return the matrix sum of mu_c B_c, the same sum of absolute values, and the largest number of terms."""
-        return _weighted_sum(self.size, self.start, self.position, self.coefficient, multipliers)
+        total, sizes = np.zeros((self.size, self.size)), np.zeros((self.size, self.size))
+        terms = np.zeros((self.size, self.size), dtype=np.int32)
+        _add_rows(self.start, self.position, self.coefficient, multipliers, total, sizes, terms)
+        return total, sizes, int(terms.max(initial=0))
 
 
-@compiled
-def _build(
-    members: Members, coefficients: Coefficients, root_weights: FloatArray, forbidden: BoolArray
-) -> tuple[IntArray, NDArray[np.int32], FloatArray, FloatArray]:
+@compiled_without_allocation
+def _fill_rows(
+    members: Members,
+    coefficients: Coefficients,
+    root_weights: FloatArray,
+    forbidden: BoolArray,
+    start: IntArray,
+    position: NDArray[np.int32],
+    coefficient: FloatArray,
+    norms: FloatArray,
+) -> int:
+    """Fill in the last four arrays; return how many coefficients there are."""
     count, width = members.shape
     size = len(root_weights)
-    start = np.zeros(count + 1, dtype=np.int64)
-    capacity = 0
-    for c in range(count):
-        support = 0
-        while support < width and members[c, support] >= 0:
-            support += 1
-        capacity += support * (support + 1) // 2
-    position = np.empty(capacity, dtype=np.int32)
-    coefficient = np.empty(capacity, dtype=np.float64)
-    norms = np.ones(count, dtype=np.float64)
     filled = 0
     for c in range(count):
         first = filled
@@ -106,31 +120,28 @@ def _build(
                     largest = max(largest, abs(coefficient[filled]))
                     filled += 1
         if largest > 0.0:
-            norms[c] = _normalise(coefficient[first:filled], largest)
+            square = 0.0  # of the coefficients over the largest: the squares of tiny weights' would overflow
+            for q in range(first, filled):
+                square += (coefficient[q] / largest) ** 2
+            norms[c] = largest * np.sqrt(square)
+            for q in range(first, filled):
+                coefficient[q] /= norms[c]
         start[c + 1] = filled
-    return start, position[:filled], coefficient[:filled], norms
+    return filled
 
 
-@compiled
-def _normalise(coefficient: FloatArray, largest: float) -> float:
-    """Divide a row by its norm and return that; squares of the coefficients of tiny weights would overflow."""
-    square = 0.0
-    for entry in coefficient:
-        square += (entry / largest) ** 2
-    norm = largest * np.sqrt(square)
-    for q in range(len(coefficient)):
-        coefficient[q] /= norm
-    return float(norm)
-
-
-@compiled
-def _weighted_sum(
-    size: int, start: IntArray, position: NDArray[np.int32], coefficient: FloatArray, multipliers: FloatArray
-) -> tuple[FloatArray, FloatArray, int]:
+@compiled_without_allocation
+def _add_rows(
+    start: IntArray,
+    position: NDArray[np.int32],
+    coefficient: FloatArray,
+    multipliers: FloatArray,
+    total: FloatArray,
+    sizes: FloatArray,
+    terms: NDArray[np.int32],
+) -> None:
     # Not the fast mode: the error bound of this sum belongs to a proof.
-    total = np.zeros((size, size))
-    sizes = np.zeros((size, size))
-    terms = np.zeros((size, size), dtype=np.int32)
+    size = len(total)
     for c in range(len(multipliers)):
         if multipliers[c] == 0.0:
             continue
@@ -142,10 +153,7 @@ def _weighted_sum(
             total[i, j] += term
             sizes[i, j] += abs(term)
             terms[i, j] += 1
-    most = 0
     for i in range(size):
         for j in range(i, size):
-            most = max(most, terms[i, j])
             total[j, i] = total[i, j]
             sizes[j, i] = sizes[i, j]
-    return total, sizes, most

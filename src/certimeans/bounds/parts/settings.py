@@ -1,0 +1,67 @@
+"""How a problem is split, how large its parts are, and how much effort each is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from certimeans.errors import InputError
+
+
+@dataclass(frozen=True)
+class PartSettings:
+    """Splitting, sizes of parts, and the effort for each.
+
+    Attributes
+    ----------
+    largest_whole
+        With ``part_size="auto"``, problems of more super-points are bounded by parts.
+    smallest, largest
+        Range of automatic sizes of parts, in super-points.
+    per_cluster
+        Super-points per cluster in a part of the first size that is tried.
+    largest_block
+        Most super-points that are kept in one part because of the cannot-links between them.
+    sweeps, partners
+        Sweeps of exchanges that match the means of clusters, and partners tried for each block in a sweep.
+    share_above
+        A super-point is shared by all parts if it adds more than this share of what it costs, in a part, to merge the
+        two closest clusters: a part might rather give it a cluster of its own.
+    most_shared
+        Shared super-points at most, as a share of the size of a part.
+    heavy
+        A super-point of several points is divided between parts if it weighs more than this share of a part.
+    searches
+        Descents of the local search in each part.
+    relaxation_share
+        A part's relaxation stops when it is as close to the part's best clustering as this share of the distance
+        between that and the clustering of the whole, or of the gap asked for if that is more.
+    margin
+        Share of the gap asked for that parts aim at; the rest is for what splitting loses.
+    first_share
+        Share of the remaining time that a first pass over all parts may take, before larger parts.
+    seconds_per_task
+        Small parts are handed to workers in batches that take about so long.
+    """
+
+    largest_whole: int = 2_500
+    smallest: int = 100
+    largest: int = 2_500
+    per_cluster: int = 80
+    largest_block: int = 12
+    sweeps: int = 20
+    partners: int = 8
+    share_above: float = 0.3
+    most_shared: float = 0.2
+    heavy: float = 0.25
+    searches: int = 8
+    relaxation_share: float = 0.5
+    margin: float = 0.9
+    first_share: float = 0.3
+    seconds_per_task: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            if not getattr(self, name) > 0:
+                raise InputError(f"PartSettings.{name} must be positive; got {getattr(self, name)}")
+        if self.smallest > self.largest:
+            raise InputError(f"PartSettings.smallest must be at most largest; got {self.smallest} and {self.largest}")

@@ -1,0 +1,244 @@
+"""Split a problem into parts that look alike."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from certimeans._typing import FloatArray, IntArray
+from certimeans.bounds.parts.exchange import Entries, loss_of, make_entries, sweep, totals_of
+from certimeans.bounds.parts.problem import Part
+from certimeans.bounds.parts.settings import PartSettings
+from certimeans.bounds.parts.units import make_units
+from certimeans.deadline import Deadline
+from certimeans.presolve.reduce import Presolved
+from certimeans.randomness import random_state
+
+_BITS_OF_SHARES = 40  # the sum of up to 2^13 equal shares is exact
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Which points belong to which part.
+
+    Attributes
+    ----------
+    start, points
+        The points that only part p has are ``points[start[p]:start[p + 1]]``, in increasing order.
+    shared
+        Points that every part has, each with the weight in ``shares``.
+    loss
+        What the bound loses because means differ between parts, in the user's units, about.
+    """
+
+    start: IntArray
+    points: IntArray
+    shared: IntArray
+    shares: FloatArray
+    loss: float = 0.0
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return len(self.start) - 1
+
+    def members(self, parts: tuple[int, ...], weights: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the points of some parts together, in increasing order, and their weights there."""
+        own = [self.points[self.start[p] : self.start[p + 1]] for p in parts]
+        chosen = np.concatenate([*own, self.shared])
+        theirs = np.concatenate([weights[chosen[: len(chosen) - len(self.shared)]], self.shares * len(parts)])
+        order = np.argsort(chosen, kind="stable")
+        return chosen[order], theirs[order]
+
+    def size_of(self, parts: tuple[int, ...], group_of: IntArray) -> int:
+        """Return the number of super-points of some parts together."""
+        own = [self.points[self.start[p] : self.start[p + 1]] for p in parts]
+        return len(np.unique(group_of[np.concatenate([*own, self.shared])]))
+
+    def left_out(self, presolved: Presolved) -> int:
+        """Count the cannot-links between super-points that are together in no part."""
+        points = presolved.super_points
+        edges = points.graph.edges
+        part = np.full(len(points.group_of), -1, dtype=np.int64)
+        part[self.points] = np.repeat(np.arange(self.n_parts), np.diff(self.start))
+        of_group = np.full(points.size, -1, dtype=np.int64)
+        of_group[points.group_of] = part
+        divided = np.zeros(points.size, dtype=np.bool_)  # in several parts: counted as together with everything
+        divided[points.group_of[of_group[points.group_of] != part]] = True
+        first, second = of_group[edges].T
+        together = (first == second) | (first < 0) | (second < 0) | divided[edges].any(axis=1)
+        return int(np.count_nonzero(~together))
+
+
+def make_part(presolved: Presolved, split: Split, labels: IntArray, parts: tuple[int, ...]) -> Part:
+    """Take one part, or several together, out of a problem, with the constraints among its points.
+
+    Parameters
+    ----------
+    labels
+        The cluster of each super-point of the whole.
+    """
+    instance, points = presolved.instance, presolved.super_points
+    members, weights = split.members(parts, instance.weights)
+    groups, group_of = np.unique(points.group_of[members], return_inverse=True)
+    start, neighbours = points.graph.adjacency
+    counts = start[groups + 1] - start[groups]
+    first = np.repeat(np.arange(len(groups)), counts)
+    places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(start[groups], counts)
+    others = neighbours[places]
+    second = np.minimum(np.searchsorted(groups, others), len(groups) - 1)
+    is_inside = (groups[second] == others) & (first < second)
+    return Part(
+        members=members,
+        points=instance.points[members],
+        weights=weights,
+        has_shares=len(split.shared) > 0,
+        group_of=group_of.astype(np.int64).reshape(-1),
+        cannot_links=np.column_stack([first[is_inside], second[is_inside]]).astype(np.int64),
+        n_clusters=instance.n_clusters,
+        labels=labels[groups],
+        deviations=instance.deviations,
+        deviation_error=instance.deviation_error,
+    )
+
+
+def split_into_parts(
+    presolved: Presolved,
+    labels: IntArray,
+    n_parts: int,
+    settings: PartSettings | None = None,
+    *,
+    seed: int = 0,
+    negligible: float = 0.0,
+    deadline: Deadline | None = None,
+) -> Split:
+    """Split a problem into parts of equal size in which every cluster has almost the mean that it has in the whole.
+
+    Parameters
+    ----------
+    labels
+        A clustering of the super-points.
+    negligible
+        Exchanges end when the means cost no more than this, in the user's units.
+    deadline
+        Exchanges end then, too: any split is valid.
+    """
+    settings, deadline = settings or PartSettings(), deadline or Deadline()
+    points, k = presolved.super_points, presolved.instance.n_clusters
+    weights, positions, _, scale = presolved.instance.scaled
+    assert positions is not None  # noqa: S101  # a Gram matrix is never split
+    units = make_units(points, labels, positions, weights, n_parts, settings)
+    entries = make_entries(units.block, units.label, units.weights, units.offsets, k)
+    sizes = np.bincount(units.block)
+    patterns = _patterns(units.block, units.label, k)
+    part = _deal(entries, sizes, patterns, n_parts, seed)
+    totals = totals_of(entries, part, n_parts, k)
+    loss = _exchange(entries, part, patterns, totals, settings, seed, negligible / scale.unit, deadline)
+    part_of_point = np.full(len(units.unit_of), -1, dtype=np.int64)
+    is_own = units.unit_of >= 0
+    part_of_point[is_own] = part[units.block[units.unit_of[is_own]]]
+    order = np.argsort(part_of_point, kind="stable")[np.count_nonzero(~is_own) :]
+    start = np.searchsorted(part_of_point[order], np.arange(n_parts + 1)).astype(np.int64)
+    shared = np.flatnonzero(~is_own)
+    return Split(start, order, shared, shares_of(presolved.instance.weights[shared], n_parts), loss * scale.unit)
+
+
+def shares_of(weights: FloatArray, n_parts: int) -> FloatArray:
+    """Divide weights by the number of parts, rounded down to few bits, so that shares never add up to more."""
+    fractions, exponents = np.frexp(weights / n_parts)
+    steps = 2.0**_BITS_OF_SHARES
+    shares: FloatArray = np.ldexp(np.floor(fractions * steps * (1 - 2.0**-50)) / steps, exponents)
+    return shares
+
+
+class _Patterns(NamedTuple):
+    """Blocks by the labels they consist of: ``blocks[start[p]:start[p + 1]]`` are alike."""
+
+    start: IntArray
+    blocks: IntArray
+
+
+def _patterns(block: IntArray, label: IntArray, k: int) -> _Patterns:
+    names = np.random.default_rng(k).integers(1, 2**62, size=k, dtype=np.int64)
+    n_blocks = int(block.max(initial=-1)) + 1
+    keys = np.zeros(n_blocks, dtype=np.int64)
+    with np.errstate(over="ignore"):
+        np.add.at(keys, block, names[label])
+    blocks = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(np.diff(keys[blocks], prepend=keys[blocks[:1]] - 1))
+    return _Patterns(np.append(first, n_blocks).astype(np.int64), blocks.astype(np.int64))
+
+
+def _deal(entries: Entries, sizes: IntArray, patterns: _Patterns, n_parts: int, seed: int) -> IntArray:
+    """Deal out blocks: large ones to the parts that have least, single ones in order along their cluster's axis."""
+    random = np.random.default_rng([seed, 7])
+    part = np.empty(len(sizes), dtype=np.int64)
+    load = np.zeros(n_parts, dtype=np.int64)
+    singles: list[IntArray] = []
+    several: list[IntArray] = []
+    for first, end in zip(patterns.start[:-1], patterns.start[1:], strict=True):
+        blocks = patterns.blocks[first:end]
+        own = entries.offsets[entries.start[blocks]]
+        along = blocks[np.argsort(own @ _main_axis(own), kind="stable")]
+        (singles if sizes[blocks[0]] == 1 else several).append(along)
+    if several:
+        rest = np.concatenate(several)
+        rest = rest[np.argsort(-sizes[rest], kind="stable")]
+        heap = [(0, tie, p) for p, tie in enumerate(random.permutation(n_parts).tolist())]
+        heapq.heapify(heap)
+        for b, size in zip(rest.tolist(), sizes[rest].tolist(), strict=True):
+            filled, tie, p = heap[0]
+            part[b] = p
+            load[p] += size
+            heapq.heapreplace(heap, (filled + size, tie, p))
+    if singles:
+        in_order = np.concatenate(singles)
+        part[in_order] = _slots(load, len(in_order), random)
+    return part
+
+
+def _slots(load: IntArray, count: int, random: np.random.Generator) -> IntArray:
+    """Return a sequence of parts that levels their loads: rounds in which every part with room has one turn."""
+    n_parts = len(load)
+    level = -(-(int(load.sum()) + count) // n_parts)
+    room = np.maximum(level - load, 0)
+    turns = np.arange(int(room.max(initial=0)))[:, None] < room
+    order = np.argsort(random.random(turns.shape), axis=1)
+    shuffled = np.where(np.take_along_axis(turns, order, axis=1), order, -1).ravel()
+    slots = shuffled[shuffled >= 0]
+    return slots[:count] if len(slots) >= count else np.resize(slots, count)
+
+
+def _main_axis(rows: FloatArray) -> FloatArray:
+    """Return the direction in which rows vary most, about."""
+    some = rows[:: max(1, len(rows) // 5000)]
+    _, vectors = np.linalg.eigh(some.T @ some)
+    axis: FloatArray = vectors[:, -1]
+    return axis
+
+
+def _exchange(
+    entries: Entries,
+    part: IntArray,
+    patterns: _Patterns,
+    totals: tuple[FloatArray, FloatArray],
+    settings: PartSettings,
+    seed: int,
+    negligible: float,
+    deadline: Deadline,
+) -> float:
+    """Swap blocks until the means match; return what they still cost, in working units."""
+    weights, sums = totals
+    random = random_state([seed, 11])
+    loss = loss_of(weights, sums)
+    for _ in range(settings.sweeps):
+        if loss <= negligible or deadline.passed():
+            break
+        swaps = sweep(entries, part, weights, sums, patterns.start, patterns.blocks, settings.partners, random)
+        loss = loss_of(weights, sums)
+        if swaps < len(part) // 1000:
+            break
+    return loss

@@ -1,0 +1,57 @@
+"""The proof of one part as a file, the way certificates have it, and back."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certimeans._typing import FloatArray, IntArray
+from certimeans.proof.steps import BoundStep, CovarianceStep, RelaxationStep
+from certimeans.proof.store import Arrays, Plain, from_plain, to_plain, zipped
+
+_PREFIX = "e0s0_"
+
+
+def pack_part(members: IntArray, shares: FloatArray | None, step: BoundStep | None) -> tuple[list[list[Plain]], bytes]:
+    """Return the entries of a part's proof as plain data, and the file with its arrays.
+
+    Parameters
+    ----------
+    members
+        The points of the part, in increasing order.
+    shares
+        Their weights in the part; ``None`` if these are the points' own.
+    step
+        What proves its bound; ``None`` for a part without one.
+    """
+    arrays: Arrays = {"members": members.astype("<i8")}
+    if shares is not None:
+        arrays["shares"] = shares.astype("<f8")
+    if step is None:
+        return [[]], zipped(arrays)
+    plain, own = to_plain(step)
+    return [[plain]], zipped(arrays | {f"{_PREFIX}{name}": values for name, values in own.items()})
+
+
+def unpack_part(entries: Sequence[Sequence[Mapping[str, Any]]], file: Path | bytes) -> BoundStep | None:
+    """Return the step of a stored part.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError, OSError
+        If it is no such thing.
+    """
+    if len(entries) != 1 or len(entries[0]) > 1:
+        raise ValueError("not the proof of a part")
+    if not entries[0]:
+        return None
+    with np.load(io.BytesIO(file) if isinstance(file, bytes) else file, allow_pickle=False) as archive:
+        arrays = {name.removeprefix(_PREFIX): archive[name] for name in archive.files if name.startswith(_PREFIX)}
+    step = from_plain(entries[0][0], arrays)
+    if not isinstance(step, (CovarianceStep, RelaxationStep)):
+        raise ValueError("a step that proves no bound")  # noqa: TRY004  # a file's fault
+    return step

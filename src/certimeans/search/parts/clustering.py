@@ -1,0 +1,77 @@
+"""A clustering of the whole, for the parts to follow: found in a thread that may be left behind."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import wait
+from queue import Empty, SimpleQueue
+
+from certimeans._typing import IntArray
+from certimeans.deadline import Deadline
+from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
+from certimeans.presolve.reduce import Presolved
+from certimeans.search.background import in_background
+from certimeans.search.incumbent import Incumbent
+
+_SHARE_OF_TIME = 0.3
+_SECONDS_BETWEEN_OFFERS = 5.0
+
+
+def find_clustering(
+    presolved: Presolved,
+    incumbent: Incumbent,
+    deadline: Deadline,
+    settings: SearchSettings,
+    seed: int,
+    must_stop: Callable[[], bool],
+    announce: Callable[[], None],
+) -> None:
+    """Search for a clustering, and offer what is found to the incumbent.
+
+    Parameters
+    ----------
+    deadline
+        Of the whole run: the search takes a part of what is left.
+    must_stop
+        Asked again and again.
+    announce
+        Called when the incumbent may have changed.
+    """
+    points = presolved.super_points
+    found: SimpleQueue[IntArray] = SimpleQueue()
+    own = deadline
+    if math.isfinite(deadline.remaining()):
+        own = deadline.within(_SHARE_OF_TIME * deadline.remaining())
+    searching = in_background(
+        search_clustering,
+        points,
+        colouring=presolved.colouring,
+        seed=(seed, 1),
+        deadline=own,
+        settings=settings,
+        on_improvement=found.put,
+    )
+    told = time.monotonic()
+    while not wait([searching], timeout=0.1).done and not must_stop():
+        if time.monotonic() - told > _SECONDS_BETWEEN_OFFERS:
+            _offer(presolved, incumbent, _latest(found))
+            announce()
+            told = time.monotonic()
+    _offer(presolved, incumbent, searching.result() if searching.done() else _latest(found))
+    announce()
+
+
+def _offer(presolved: Presolved, incumbent: Incumbent, labels: IntArray | None) -> None:
+    if labels is not None:
+        incumbent.offer(presolved.super_points.expand_labels(labels))
+
+
+def _latest(found: SimpleQueue[IntArray]) -> IntArray | None:
+    latest = None
+    while True:
+        try:
+            latest = found.get_nowait()
+        except Empty:
+            return latest

@@ -1,0 +1,105 @@
+"""The parts that make up the present bound, and the larger ones that take their place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from certimeans.proof.steps import StoredPart
+from certimeans.search.parts.tasks import Entries, Key
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is proven about a part, and where the proof is."""
+
+    value: float
+    cost: float
+    own_cost: float
+    entries: Entries
+    file: Path | bytes
+
+
+class Cover:
+    """Parts, some of them united from smaller ones, which together hold every point.
+
+    The bound of a united part is the larger of its own and the sum of those that it was united from: uniting never
+    lowers it.
+    """
+
+    def __init__(self, n_parts: int) -> None:
+        self.tops: list[Key] = [(p,) for p in range(n_parts)]
+        self.known: dict[Key, Known] = {}
+        self._children: dict[Key, tuple[Key, ...]] = {}
+        self._values: dict[Key, float] = dict.fromkeys(self.tops, 0.0)
+
+    def take(self, key: Key, known: Known) -> None:
+        """Take over a bound if it is better than what was known."""
+        before = self.known.get(key)
+        if before is None or known.value > before.value:
+            self.known[key] = known
+        if key in self._values:
+            self._values[key] = self.value(key)
+
+    def value(self, key: Key) -> float:
+        """Return what is proven about a part, rounded down."""
+        children = self._children.get(key, ())
+        inside = _sum_down([self.value(child) for child in children]) if children else 0.0
+        known = self.known.get(key)
+        return inside if known is None else max(inside, known.value)
+
+    def loss(self, key: Key) -> float:
+        """Return how far the bound of a part is below the cost of the whole's clustering in it; infinite if unknown."""
+        known = self.known.get(key)
+        if known is not None:
+            return known.cost - self.value(key)
+        return math.fsum(self.loss(child) for child in self._children[key]) if key in self._children else math.inf
+
+    def total(self) -> float:
+        """Return the sum of all bounds, rounded down: proven."""
+        return _sum_down(list(self._values.values()))
+
+    def unite(self, unions: Iterable[Sequence[Key]]) -> list[Key]:
+        """Put parts together; return the names of the new ones."""
+        new = []
+        for together in unions:
+            key = tuple(sorted(p for part in together for p in part))
+            self._children[key] = tuple(together)
+            for part in together:
+                del self._values[part]
+            self._values[key] = self.value(key)
+            new.append(key)
+        self.tops = list(self._values)
+        return new
+
+    def restore(self, key: Key) -> bool:
+        """Put those parts together that make up the given one; say whether there are such."""
+        inside = [part for part in self._values if set(part) <= set(key)]
+        if len(inside) < 2 or sum(map(len, inside)) != len(key):
+            return False
+        self.unite([inside])
+        return True
+
+    def proofs(self) -> tuple[StoredPart, ...]:
+        """Return what proves the bound: of each part its own proof, or those of the parts inside."""
+        found: list[StoredPart] = []
+        stack = list(reversed(self.tops))
+        while stack:
+            key = stack.pop()
+            known = self.known.get(key)
+            children = self._children.get(key, ())
+            inside = _sum_down([self.value(child) for child in children]) if children else 0.0
+            if known is not None and known.value >= inside:
+                if known.value > 0:  # parts that prove nothing need not be there
+                    found.append(StoredPart(known.entries, known.file))
+            else:
+                stack.extend(reversed(children))
+        return tuple(found)
+
+
+def _sum_down(values: list[float]) -> float:
+    """Add up without rounding but for the last step, which goes down."""
+    total = math.fsum(values)
+    return max(0.0, math.nextafter(total, -math.inf)) if len(values) > 1 else total

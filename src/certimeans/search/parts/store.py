@@ -1,0 +1,181 @@
+"""The proofs of parts on disk, as they arrive: in the checkpoint's folder, or in one that ends with the result.
+
+``plan.npz`` has the split and the clustering that it follows; ``index.jsonl`` grows by a line for each part that was
+bounded, whose arrays are in a file of their own. Whenever the process dies, whole lines with whole files count, and
+what they claim is proven again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import tempfile
+import weakref
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from certimeans._typing import IntArray
+from certimeans.bounds.parts.splitting import Split
+from certimeans.errors import InputError
+from certimeans.problem.instance import Instance
+from certimeans.search.parts.cover import Known
+from certimeans.search.parts.tasks import Entries, Key, PartOutcome
+
+_LOGGER = logging.getLogger("certimeans")
+_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How a problem is split: ``labels`` is the clustering of the points that the split follows."""
+
+    split: Split
+    labels: IntArray
+
+
+class PartStore:
+    """Writes and reads the proofs of the parts of one instance.
+
+    Parameters
+    ----------
+    folder
+        The checkpoint's folder; ``None`` for a temporary one, which is removed with this object.
+    """
+
+    def __init__(self, folder: Path | None, instance: Instance) -> None:
+        self._instance = instance
+        self._is_temporary = folder is None
+        if folder is None:
+            self.folder = Path(tempfile.mkdtemp(prefix="certimeans-parts-"))
+            self._finalizer = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        else:
+            self.folder = folder / "parts"
+        self._count = 0
+        self.message = ""
+
+    def prepare(self) -> None:
+        """Make the folder.
+
+        Raises
+        ------
+        InputError
+            If it cannot be made.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.folder}: the folder cannot be made ({error.strerror})") from None
+
+    def begin(self, plan: Plan) -> None:
+        """Start anew with a split; what was stored for another one is removed."""
+        for path in self.folder.glob("*"):
+            path.unlink(missing_ok=True)
+        if self._is_temporary:
+            return
+        split, temporary = plan.split, self.folder / "plan.tmp.npz"
+        head = json.dumps({"format": _FORMAT, "fingerprint": self._instance.fingerprint})
+        try:
+            np.savez(
+                temporary,
+                head=np.array(head),
+                start=split.start,
+                points=split.points,
+                shared=split.shared,
+                shares=split.shares,
+                loss=np.array(split.loss),
+                labels=plan.labels,
+            )
+            temporary.replace(self.folder / "plan.npz")
+        except OSError as error:
+            self._complain(error)
+
+    def save(self, outcome: PartOutcome) -> Known:
+        """Write the proof of a part that was bounded; it stays in memory if it cannot be written."""
+        assert outcome.file is not None  # noqa: S101  # only stored parts have none, and they are not saved again
+        self._count += 1
+        path = self.folder / f"{self._count:06}.npz"
+        while path.exists():
+            self._count += 1
+            path = self.folder / f"{self._count:06}.npz"
+        file: Path | bytes = path
+        line = json.dumps({"parts": outcome.key, "file": path.name, "entries": outcome.entries})
+        try:
+            path.write_bytes(outcome.file)
+            if not self._is_temporary:
+                with (self.folder / "index.jsonl").open("a", encoding="utf-8") as index:
+                    index.write(line + "\n")
+        except OSError as error:
+            self._complain(error)
+            file = outcome.file
+        return Known(outcome.value, outcome.cost, outcome.own_cost, outcome.entries, file)
+
+    def _complain(self, error: OSError) -> None:
+        if not self.message:
+            _LOGGER.warning("what was proven about the parts could not be saved: %s", error)
+        self.message = f"what was proven about the parts could not be saved: {error}"
+
+    def load_plan(self) -> Plan | None:
+        """Read the split of an earlier run; ``None`` if there is none that can be used.
+
+        Raises
+        ------
+        InputError
+            If it belongs to another instance.
+        """
+        path = self.folder / "plan.npz"
+        if self._is_temporary or not path.exists():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                head = json.loads(str(arrays["head"]))
+                split = Split(
+                    arrays["start"], arrays["points"], arrays["shared"], arrays["shares"], float(arrays["loss"])
+                )
+                plan = Plan(split, arrays["labels"])
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None  # it was being written when the process ended
+        if head.get("fingerprint") != self._instance.fingerprint:
+            raise InputError(f"{path}: the checkpoint belongs to another instance (points, weights, k or constraints)")
+        return plan if head.get("format") == _FORMAT and _is_valid(plan, self._instance) else None
+
+    def stored(self, n_parts: int) -> Iterator[tuple[Key, Entries, Path]]:
+        """List what is said to be proven about parts; lines and files that are not whole are left out."""
+        index = self.folder / "index.jsonl"
+        if not index.exists():
+            return
+        for line in index.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                content = json.loads(line)
+                key, entries, name = tuple(content["parts"]), content["entries"], str(content["file"])
+            except (ValueError, KeyError, TypeError):
+                continue
+            path = self.folder / Path(name).name
+            is_key = all(type(p) is int and 0 <= p < n_parts for p in key) and len(set(key)) == len(key) > 0
+            if is_key and isinstance(entries, list) and path.is_file():
+                yield tuple(sorted(key)), entries, path
+
+
+def _is_valid(plan: Plan, instance: Instance) -> bool:
+    """Whether a split that was read divides the weights of the points of this instance, and no more."""
+    split, n = plan.split, instance.n_points
+    chosen = np.concatenate([split.points, split.shared])
+    return bool(
+        plan.labels.shape == (n,)
+        and split.start.ndim == 1
+        and len(split.start) > 1
+        and split.start[0] == 0
+        and split.start[-1] == len(split.points)
+        and (np.diff(split.start) >= 0).all()
+        and len(chosen) == n
+        and chosen.min() >= 0
+        and chosen.max() < n
+        and len(np.unique(chosen)) == n
+        and split.shares.shape == split.shared.shape
+        and (split.shares > 0).all()
+        and (split.shares * split.n_parts * (1 + 2.0**-50) <= instance.weights[split.shared]).all()
+    )

@@ -1,0 +1,154 @@
+"""What a worker is given, and what it gives back: parts that carry their own points. No worker sees the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certimeans.bounds.parts.bounding import Effort, PartBound, bound_part, prove_part_again
+from certimeans.bounds.parts.matching import Template
+from certimeans.bounds.parts.problem import Part
+from certimeans.bounds.protocol import StopReason
+from certimeans.bounds.relaxation.cuts.pool import Cuts
+from certimeans.deadline import Deadline
+from certimeans.proof.parts import pack_part, unpack_part
+
+Key = tuple[int, ...]
+"""The numbers of the parts that are bounded together: one, or several that were united."""
+
+Entries = list[list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, eq=False)
+class PartTask:
+    """Parts to bound, one after the other.
+
+    Attributes
+    ----------
+    keys, parts
+        Their names and the parts themselves.
+    effort
+        How far to go.
+    template
+        What to start from: a solved part, or the file that has it.
+    seed
+        With its name it determines all random choices in a part.
+    seconds
+        Time for each part; ``None`` for no limit.
+    seconds_left
+        Time for all of them; ``None`` for no limit.
+    wants_template
+        Whether what the bounds end with is needed for others.
+    stored
+        Proofs to prove again instead, in place of new bounds: entries and file of each.
+    """
+
+    keys: tuple[Key, ...]
+    parts: tuple[Part, ...]
+    effort: Effort
+    template: Template | Path | None = None
+    seed: int = 0
+    seconds: float | None = None
+    seconds_left: float | None = None
+    wants_template: bool = False
+    stored: tuple[tuple[Entries, bytes], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class PartOutcome:
+    """What became of a part; see :class:`~certimeans.bounds.parts.bounding.PartBound`.
+
+    Attributes
+    ----------
+    entries, file
+        The proof, as certificates have it; ``file`` is ``None`` for one that was stored before.
+    is_cut_short
+        Whether the time for it ended before the bound was as good as it was meant to be.
+    template
+        What other parts may start from, if it was asked for.
+    """
+
+    key: Key
+    value: float
+    cost: float
+    own_cost: float
+    entries: Entries
+    file: bytes | None
+    seconds: float = 0.0
+    rounds: int = 0
+    n_cuts: int = 0
+    is_cut_short: bool = False
+    template: Template | None = None
+
+
+def perform_parts(task: PartTask, deadline: Deadline | None = None) -> list[PartOutcome]:
+    """Bound the parts of a task; when time is up, those that are left get the bound that costs nothing."""
+    deadline = deadline or Deadline(task.seconds_left)
+    if task.stored:
+        stored = zip(task.keys, task.parts, task.stored, strict=True)
+        return [outcome for key, part, proof in stored if (outcome := _prove_again(key, part, *proof)) is not None]
+    template = _read_template(task.template) if isinstance(task.template, Path) else task.template
+    outcomes = []
+    for key, part in zip(task.keys, task.parts, strict=True):
+        own = deadline if task.seconds is None else deadline.within(task.seconds)
+        seed = int(np.random.SeedSequence([task.seed, *key]).generate_state(1)[0])
+        bound = bound_part(part, task.effort, template=template, seed=seed, deadline=own)
+        outcomes.append(_outcome(key, part, bound, wants_template=task.wants_template))
+    return outcomes
+
+
+def _outcome(key: Key, part: Part, bound: PartBound, *, wants_template: bool) -> PartOutcome:
+    entries, file = pack_part(part.members, part.weights if part.has_shares else None, bound.step)
+    template = Template.of(part, bound.start) if wants_template and bound.start is not None else None
+    return PartOutcome(
+        key,
+        bound.value,
+        bound.cost,
+        bound.own_cost,
+        entries,
+        file,
+        bound.seconds,
+        bound.rounds,
+        bound.n_cuts,
+        bound.reason is StopReason.DEADLINE,
+        template,
+    )
+
+
+def _prove_again(key: Key, part: Part, entries: Entries, file: bytes) -> PartOutcome | None:
+    """Prove a stored bound again; ``None`` if it proves nothing, whatever the reason."""
+    try:
+        step = unpack_part(entries, file)
+        value = 0.0 if step is None else prove_part_again(part, step)
+    except Exception:  # noqa: BLE001  # a file may be damaged or edited in any way; the part is bounded anew then
+        return None
+    cost = part.cost(part.labels)
+    return PartOutcome(key, value, cost, cost, entries, None) if np.isfinite(value) else None
+
+
+def write_template(template: Template, path: Path) -> None:
+    """Write a template for other processes of this machine."""
+    cuts = template.cuts
+    np.savez(
+        path,
+        means=template.means,
+        labels=template.labels,
+        primal=template.primal,
+        dual=template.dual,
+        members=cuts.members,
+        coefficients=cuts.coefficients,
+        multipliers=cuts.multipliers,
+    )
+
+
+@lru_cache(maxsize=1)
+def _read_template(path: Path) -> Template | None:
+    if not path.exists():
+        return None  # any start will do, also none
+    with np.load(path, allow_pickle=False) as arrays:
+        cuts = Cuts(arrays["members"], arrays["coefficients"], arrays["multipliers"])
+        return Template(arrays["means"], arrays["labels"], arrays["primal"], arrays["dual"], cuts)

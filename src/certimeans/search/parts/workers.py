@@ -1,0 +1,217 @@
+"""Where parts are bounded: in this process, in local processes, on a Dask cluster, or wherever an executor runs."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import tempfile
+from concurrent.futures import CancelledError, Executor, Future, wait
+from pathlib import Path
+from typing import Any, Protocol
+
+from threadpoolctl import threadpool_limits
+
+from certimeans.blas import one_blas_thread
+from certimeans.bounds.parts.matching import Template
+from certimeans.deadline import Deadline
+from certimeans.errors import InputError
+from certimeans.orphans import end_with_parent
+from certimeans.search.background import in_background
+from certimeans.search.foreign_workers import ClusterWatch, dask_client, dask_failures
+from certimeans.search.parts.tasks import PartOutcome, PartTask, perform_parts, write_template
+from certimeans.search.workers import LOST
+from certimeans.warmup import prepare_for_parts
+
+_SECONDS_TO_KILL = 0.4
+
+Outcomes = Future[list[PartOutcome]]
+
+
+class PartWorkers(Protocol):
+    """What the search by parts needs of an executor.
+
+    Attributes
+    ----------
+    capacity
+        How many tasks run at a time.
+    failures, failures_elsewhere
+        Exceptions of a future that mean: the worker failed, and the task may be tried again; and those among them which
+        the task itself cannot have caused.
+    message
+        What the user should know about the workers now; usually empty.
+    """
+
+    capacity: int
+    failures: tuple[type[BaseException], ...]
+    failures_elsewhere: tuple[type[BaseException], ...]
+    message: str
+
+    def look(self) -> None:
+        """Look after the workers, now and then."""
+
+    def send(self, template: Template) -> Template | Path:
+        """Return what tasks carry so that their parts can start from a template."""
+
+    def submit(self, task: PartTask) -> Outcomes:
+        """Start to work on a task."""
+
+    def renew(self) -> bool:
+        """Replace workers that failed; say whether all outstanding tasks are lost with them."""
+
+    def close(self) -> None:
+        """Release everything, without waiting for running tasks."""
+
+
+class _Workers:
+    """What most have in common."""
+
+    failures = LOST
+    failures_elsewhere: tuple[type[BaseException], ...] = ()
+    message = ""
+
+    def look(self) -> None:
+        """Do nothing."""
+
+    def send(self, template: Template) -> Template | Path:
+        """Let a template travel with each task."""
+        return template
+
+    def renew(self) -> bool:
+        """Do nothing."""
+        return False
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class ThreadWorker(_Workers):
+    """One thread of this process, which is left behind when a deadline passes."""
+
+    capacity = 1
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+
+    def submit(self, task: PartTask) -> Outcomes:
+        """Start the thread."""
+        return in_background(perform_parts, task, self._deadline)
+
+    def close(self) -> None:
+        """Tell the thread to end at its next look."""
+        self._deadline.request_stop()
+
+
+class ProcessPool(_Workers):
+    """Local processes with one BLAS thread each; templates are files that all of them read.
+
+    Processes take a second or two to start; until then, parts are bounded in threads of this process.
+    """
+
+    def __init__(self, n_processes: int, deadline: Deadline) -> None:
+        self.capacity = n_processes
+        self._deadline = deadline
+        self._folder = Path(tempfile.mkdtemp(prefix="certimeans-templates-"))
+        self._count = 0
+        self._pool = in_background(_start_processes, n_processes, self._folder)
+
+    def send(self, template: Template) -> Template | Path:
+        """Write a template once for all processes; it travels with each task if it cannot be written."""
+        self._count += 1
+        path = self._folder / f"template-{self._count}.npz"
+        try:
+            write_template(template, path)
+        except OSError:
+            return template
+        return path
+
+    def submit(self, task: PartTask) -> Outcomes:
+        """Queue a task for the next free process, or start it in a thread."""
+        if not self._pool.done():
+            return in_background(perform_parts, task, self._deadline)
+        return self._pool.result().submit(perform_parts, task)
+
+    def renew(self) -> bool:
+        """Start a new pool: a process that ends breaks the whole old one."""
+        self._kill()
+        self._pool = in_background(_start_processes, self.capacity, self._folder)
+        return True
+
+    def close(self) -> None:
+        """Kill the processes, remove the templates, and tell threads to end at their next look."""
+        self._deadline.request_stop()
+        self._kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _kill(self) -> None:
+        """Kill the processes; loky's own cleaning up goes on in a thread if it takes longer."""
+        wait([in_background(_end_processes, self._pool)], timeout=_SECONDS_TO_KILL)
+
+
+def _start_processes(count: int, folder: Path) -> Executor:
+    from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415  # takes a while
+
+    pool: Executor = ProcessPoolExecutor(count, initializer=_prepare_process, initargs=(folder,))
+    wait([pool.submit(int) for _ in range(count)])
+    return pool
+
+
+def _end_processes(pool: Future[Executor]) -> None:
+    pool.result().shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+
+
+class ForeignPool(_Workers):
+    """Any ``concurrent.futures.Executor`` that the user brings."""
+
+    def __init__(self, executor: Executor, capacity: int) -> None:
+        self.capacity = capacity
+        self._executor = executor
+
+    def submit(self, task: PartTask) -> Outcomes:
+        """Hand a task to the executor."""
+        return self._executor.submit(_perform_elsewhere, task)
+
+
+class DaskPool(ForeignPool):
+    """A Dask cluster: every task carries its own points, and no worker ever holds the whole."""
+
+    def __init__(self, client: Any, deadline: Deadline, executor: Executor | None = None) -> None:
+        self._watch = ClusterWatch(client, deadline)
+        self.failures = dask_failures()
+        self.failures_elsewhere = (CancelledError,)
+        super().__init__(executor or client.get_executor(pure=False), 1)
+        self._watch.look()
+        self._note()
+
+    def look(self) -> None:
+        """Look whether there are workers."""
+        self._watch.look_now_and_then()
+        self._note()
+
+    def _note(self) -> None:
+        self.capacity = max(1, self._watch.n_threads)
+        self.message = self._watch.message
+
+
+def make_part_workers(n_jobs: int, executor: Executor | Any | None, deadline: Deadline) -> PartWorkers:
+    """Choose where to bound parts; see :func:`certimeans.search.executors.make_workers`."""
+    if executor is None:
+        return ThreadWorker(deadline) if n_jobs == 1 else ProcessPool(n_jobs, deadline)
+    client = dask_client(executor)
+    if client is not None:
+        return DaskPool(client, deadline, None if client is executor else executor)
+    if not callable(getattr(executor, "submit", None)):
+        raise InputError(f"executor must have a method 'submit', or be a Dask client; got {executor!r}")
+    return ForeignPool(executor, n_jobs)
+
+
+def _prepare_process(folder: Path) -> None:
+    """Leave Ctrl-C to the process that started this one, and end with it, should it be killed."""
+    end_with_parent(lambda: shutil.rmtree(folder, ignore_errors=True))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(limits=1, user_api="blas")
+
+
+def _perform_elsewhere(task: PartTask) -> list[PartOutcome]:
+    prepare_for_parts()  # a worker compiles once, before the task's clock starts
+    with one_blas_thread():
+        return perform_parts(task)

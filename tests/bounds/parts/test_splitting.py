@@ -1,0 +1,122 @@
+"""How a problem is split."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from certimeans.bounds.parts.bounding import Effort, bound_part
+from certimeans.bounds.parts.matching import Template, start_from
+from certimeans.bounds.parts.settings import PartSettings
+from certimeans.bounds.parts.splitting import Split, make_part, shares_of, split_into_parts
+from certimeans.presolve.reduce import Presolved, presolve
+from certimeans.problem.instance import Instance
+
+
+def blobs(n: int, **constraints: object) -> tuple[Presolved, np.ndarray]:
+    """Draw three clusters in the plane, and say which point belongs to which."""
+    random = np.random.default_rng(0)
+    labels = np.arange(n) % 3
+    points = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])[labels] + random.normal(size=(n, 2))
+    return presolve(Instance.create(points, 3, **constraints)), labels  # type: ignore[arg-type]
+
+
+def part_of_points(split: Split, n: int) -> np.ndarray:
+    """Return the part of each point; -1 if it is shared."""
+    part = np.full(n, -1)
+    part[split.points] = np.repeat(np.arange(split.n_parts), np.diff(split.start))
+    return part
+
+
+def test_parts_are_equal_in_size_and_have_equal_means() -> None:
+    """Every point is in one part; what the means cost falls far below that of a random split."""
+    presolved, labels = blobs(1200)
+    split = split_into_parts(presolved, labels, 7)
+    assert sorted([*split.points.tolist(), *split.shared.tolist()]) == list(range(1200))
+    sizes = np.diff(split.start)
+    assert sizes.max() - sizes.min() <= 1
+    rough = split_into_parts(presolved, labels, 7, PartSettings(sweeps=1, partners=1))
+    assert split.loss < 0.01 * rough.loss < 1.0
+    points, part = presolved.instance.points, part_of_points(split, 1200)
+    loss = 0.0
+    for cluster in range(3):
+        mean = points[labels == cluster].mean(axis=0)
+        for p in range(7):
+            own = points[(labels == cluster) & (part == p)]
+            loss += len(own) * float(((own.mean(axis=0) - mean) ** 2).sum())
+    assert split.loss == pytest.approx(loss, rel=1e-3, abs=1e-6)
+
+
+def test_equal_seeds_split_alike() -> None:
+    """The same split again, and another one for another seed."""
+    presolved, labels = blobs(300)
+    first, again, other = (split_into_parts(presolved, labels, 4, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.points, again.points)
+    assert not np.array_equal(first.points, other.points)
+
+
+def test_links_that_bind_stay_inside_parts() -> None:
+    """Cannot-links between points of one blob bind; those between blobs do not, and may be left out."""
+    binding = [(i, i + 3) for i in range(0, 120, 6)]
+    others = [(i, i + 1) for i in range(0, 299, 3)]
+    presolved, labels = blobs(300, cannot_link=[*binding, *others])
+    for _, j in binding:
+        labels[j] = (labels[j] + 1) % 3
+    split = split_into_parts(presolved, labels, 10)
+    part = part_of_points(split, 300)
+    assert all(part[i] == part[j] or min(part[i], part[j]) < 0 for i, j in binding)
+    assert 0 < split.left_out(presolved) <= len(others)
+    inside = [len(make_part(presolved, split, labels, (p,)).cannot_links) for p in range(10)]
+    assert sum(inside) >= len(binding)
+
+
+def test_a_heavy_super_point_is_divided_between_parts() -> None:
+    """A third of all points must link: every part gets some of them, as one super-point."""
+    chain = [(i, i + 3) for i in range(0, 297, 3)]
+    presolved, _ = blobs(300, must_link=chain)
+    labels = (np.arange(300) % 3)[presolved.super_points.first_points]
+    split = split_into_parts(presolved, labels, 5)
+    for p in range(5):
+        part = make_part(presolved, split, labels, (p,))
+        assert np.bincount(part.group_of).max() > 5
+        assert part.size == len(np.unique(part.group_of))
+
+
+def test_a_heavy_point_and_an_outlier_are_shared_by_weight() -> None:
+    """Both are in all parts, with weights that add up to no more than their own."""
+    random = np.random.default_rng(0)
+    points = np.vstack([random.normal(size=(99, 1)), [[40.0]]]) + np.arange(100)[:, None] % 2 * 9
+    weights = np.ones(100)
+    weights[7] = 60.0
+    presolved = presolve(Instance.create(points, 2, weights=weights))
+    split = split_into_parts(presolved, np.arange(100) % 2, 4)
+    assert {7, 99} <= set(split.shared.tolist())
+    assert (4 * split.shares <= weights[split.shared]).all()
+    assert 4 * split.shares == pytest.approx(weights[split.shared], rel=1e-9)
+
+
+@pytest.mark.parametrize("weight", [1.0, 3.7, 1e-300, 1e300, np.pi])
+def test_shares_never_add_up_to_more(weight: float) -> None:
+    """Sums of equal shares are exact, and at most the weight."""
+    for n_parts in (1, 3, 7, 1000):
+        share = shares_of(np.array([weight]), n_parts)[0]
+        assert 0 < share * n_parts <= weight
+        assert share * n_parts == pytest.approx(weight, rel=1e-10)
+
+
+def test_a_start_from_a_solved_part_saves_rounds() -> None:
+    """The template's cuts and matrices fit another part: its first bound is close already."""
+    random = np.random.default_rng(3)
+    labels = np.arange(200) % 4
+    points = random.normal(size=(4, 2))[labels] * 3 + random.normal(size=(200, 2))
+    presolved = presolve(Instance.create(points, 4))
+    split = split_into_parts(presolved, labels, 2)
+    parts = [make_part(presolved, split, labels, (p,)) for p in (0, 1)]
+    effort = Effort(1e-3, 0.5, 4)
+    first = bound_part(parts[0], effort)
+    assert first.start is not None
+    template = Template.of(parts[0], first.start)
+    assert start_from(template, parts[1]) is not None
+    cold, warm = bound_part(parts[1], effort), bound_part(parts[1], effort, template=template)
+    assert warm.rounds <= cold.rounds
+    assert warm.value <= warm.own_cost * (1 + 1e-12)

@@ -1,0 +1,45 @@
+"""Sizes of parts are chosen by pure functions of what pilots show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from certimeans.search.parts.plan import Circumstances, Pilot, choose_size, union_factor
+
+
+def given(**changes: float) -> Circumstances:
+    """Ten thousand points, two workers, a gap of 0.1 %."""
+    usual = {"size": 10_000, "first": 400, "smallest": 100, "largest": 1600, "gap": 1e-3, "seconds": math.inf}
+    return Circumstances(**{**usual, "capacity": 2, **changes})  # type: ignore[arg-type]
+
+
+def law(loss: float, seconds: float) -> Callable[[int], Pilot]:
+    """Make up a pilot whose loss halves and whose time rises six-fold with twice the size, from that at size 400."""
+    return lambda size: Pilot(loss * 400 / size, seconds * (size / 400) ** math.log2(6))
+
+
+def test_the_smallest_parts_that_reach_the_gap_are_taken() -> None:
+    """0.08 % at 400 points is enough; 0.3 % takes 1,600 if that is quick."""
+    assert choose_size(given(), law(8e-4, 0.1)) == 400
+    assert choose_size(given(), law(3e-3, 0.01)) == 1600
+
+
+def test_a_time_limit_makes_parts_smaller() -> None:
+    """25 parts of 2 s on two workers take 25 s: fine within 30 s; within 10 s only smaller ones do."""
+    assert choose_size(given(seconds=30.0), law(3e-3, 2.0)) == 400
+    assert choose_size(given(seconds=10.0), law(3e-3, 2.0)) == 200
+    assert choose_size(given(seconds=0.01), law(3e-3, 2.0)) == 100
+
+
+def test_a_pilot_that_is_cut_short_is_too_slow() -> None:
+    """Whatever it says about its loss."""
+    assert choose_size(given(seconds=100.0), lambda size: Pilot(0.0, 0.1, is_cut_short=size > 100)) == 100
+
+
+def test_as_few_parts_are_united_as_needed() -> None:
+    """Own clusterings good enough at four times the size; no more than fit; no more than there is time for."""
+    assert union_factor(400, 2500, 1e-3, math.inf, 10.0, lambda factor: 1e-3 / factor) == 2
+    assert union_factor(400, 2500, 1e-3, math.inf, 10.0, lambda factor: 2e-3 / factor) == 4
+    assert union_factor(400, 700, 1e-3, math.inf, 10.0, lambda _: 1.0) == 1
+    assert union_factor(100, 2500, 1e-3, 100.0, 10.0, lambda _: 1.0) == 2

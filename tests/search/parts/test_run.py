@@ -1,0 +1,239 @@
+"""Whole solves by parts: bounds, limits, resumption, dying workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from certimeans import InputError, SolveResult, SolveStatus, solve, verify
+from certimeans.bounds.parts.bounding import Effort
+from certimeans.bounds.parts.splitting import make_part, split_into_parts
+from certimeans.presolve.reduce import presolve
+from certimeans.problem.instance import Instance
+from certimeans.search.executors import connect
+from certimeans.search.limits import Progress
+from certimeans.search.parts.tasks import PartTask, perform_parts
+from tests.oracles.brute_force import optimum
+from tests.oracles.cluster import Cluster
+from tests.oracles.instances import random_instance
+
+
+def blobs(n: int = 240, sigma: float = 0.7) -> np.ndarray:
+    """Draw four clusters in the plane."""
+    random = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [4.0, 4.0]])
+    return centres[np.arange(n) % 4] + random.normal(0, sigma, size=(n, 2))
+
+
+def links(n: int = 240) -> dict[str, Any]:
+    """Choose some pairs of either kind that contradict nothing."""
+    return {
+        "must_link": [(i, i + 4) for i in range(0, n - 4, 24)],
+        "cannot_link": [(i, i + 1) for i in range(0, n - 1, 9)],
+    }
+
+
+def test_the_bound_by_parts_is_close_to_that_of_the_whole() -> None:
+    """240 points in four parts: a bound below the optimum, and not far below."""
+    whole = solve(blobs(), 4, **links(), part_size=None)
+    result = solve(blobs(), 4, **links(), part_size=60)
+    assert whole.status is SolveStatus.OPTIMAL
+    assert (result.parts, whole.parts, whole.part_size) == (4, 1, None)
+    assert result.part_size is not None
+    assert 57 <= result.part_size <= 60
+    assert 0.99 * whole.objective < result.lower_bound <= whole.objective
+    assert result.objective == pytest.approx(whole.objective, rel=1e-3)
+    assert "240 points were bounded in 4 parts of about 60" in result.summary()
+    assert json.loads(result.to_json())["parts"] == 4
+    if result.status is not SolveStatus.OPTIMAL:
+        assert result.status is SolveStatus.INTERRUPTED
+        assert "all parts are bounded" in result.message
+
+
+def test_certificates_of_small_instances_never_claim_more_than_the_optimum(tmp_path: Path) -> None:
+    """Forced into parts, solved, saved, verified, and compared with all clusterings."""
+    verified = 0
+    for seed in range(60):
+        small = random_instance(seed, max_points=9, weighted=bool(seed % 2))
+        best = optimum(*small).cost
+        if best is None or small.k < 2:
+            continue
+        result = solve(small.points, small.k, must_link=small.must_link, cannot_link=small.cannot_link,
+                       sample_weight=small.weights, part_size=max(2, len(small.points) // 2 - 1))  # fmt: skip
+        assert result.lower_bound <= best * (1 + 1e-12)
+        result.save(tmp_path, overwrite=True, report=False)
+        verification = verify(tmp_path)
+        assert result.lower_bound <= verification.lower_bound <= best * (1 + 1e-12)
+        verified += verification.n_parts > 0
+    assert verified >= 5
+
+
+@pytest.mark.parametrize("transform", ["translate", "scale", "permute"])
+def test_bounds_move_with_the_points(transform: str) -> None:
+    """Translated, scaled or renumbered points have the same clustering, and bounds that belong to it."""
+    points, factor = blobs(160), 1.0
+    if transform == "translate":
+        points = points + 1e6
+    elif transform == "scale":
+        points, factor = points * 2.0**40, 2.0**80
+    else:
+        points = points[np.random.default_rng(1).permutation(160)]
+    plain, moved = solve(blobs(160), 4, part_size=40), solve(points, 4, part_size=40)
+    assert moved.objective == pytest.approx(factor * plain.objective, rel=1e-6)
+    assert moved.lower_bound <= moved.objective
+    assert moved.lower_bound == pytest.approx(factor * plain.lower_bound, rel=0.05)
+
+
+def test_automatic_sizes_reach_the_gap_by_uniting(tmp_path: Path) -> None:
+    """3,000 points that fall into clusters: the gap is reached, and the certificate proves it."""
+    result = solve(blobs(3000, 0.4), 4, gap=1e-3, n_jobs=2)
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.parts > 1
+    result.save(tmp_path, report=False)
+    assert verify(tmp_path, gap=1e-3, n_jobs=2).n_parts >= 1
+
+
+def test_one_process_and_two_and_an_executor_prove_the_same() -> None:
+    """Parts are a function of seed and data, whoever bounds them."""
+    one = solve(blobs(), 4, part_size=60)
+    again = solve(blobs(), 4, part_size=60)
+    two = solve(blobs(), 4, part_size=60, n_jobs=2)
+    with ThreadPoolExecutor(1) as executor:
+        elsewhere = solve(blobs(), 4, part_size=60, executor=executor)
+    assert again.lower_bound == one.lower_bound
+    for other in (two, elsewhere):
+        assert other.objective == pytest.approx(one.objective, rel=1e-4)
+        assert other.lower_bound == pytest.approx(one.lower_bound, rel=0.02)
+
+
+def test_a_part_size_that_is_none_is_refused() -> None:
+    """Named, with what it may be."""
+    for bad in (0, -3, 1.5, "many", True):
+        with pytest.raises(InputError, match="part_size must be a positive integer, 'auto' or None"):
+            solve(blobs(), 4, part_size=bad)  # type: ignore[arg-type]
+
+
+def test_a_time_limit_is_kept_with_a_clustering_and_a_bound() -> None:
+    """60,000 points in eight seconds."""
+    random = np.random.default_rng(0)
+    points = 10 * random.random((5, 6))[np.arange(60_000) % 5] + random.normal(size=(60_000, 6))
+    result = solve(points, 5, time_limit=8.0, n_jobs=2)
+    assert result.seconds < 9.0
+    assert result.status in {SolveStatus.TIME_LIMIT, SolveStatus.OPTIMAL}
+    assert 0 < result.lower_bound <= result.objective < np.inf
+
+
+def killed_run(folder: Path, n_parts_before: int) -> None:
+    """Start a solve in a process of its own, and kill it when so many parts are done."""
+    code = f"""
+import os, signal
+from tests.search.parts.test_run import blobs, links
+from certimeans import solve
+def kill(progress):
+    if progress.parts_done >= {n_parts_before}:
+        os.kill(os.getpid(), signal.SIGKILL)
+solve(blobs(), 4, **links(), part_size=30, checkpoint={str(folder)!r}, callback=kill)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    ended = subprocess.run([sys.executable, "-c", code], check=False, env=environment, timeout=120)
+    assert ended.returncode == -signal.SIGKILL
+
+
+def resumed(folder: Path, count: list[int]) -> SolveResult:
+    """Go on where a run was killed, and note how many parts were bounded."""
+
+    def look(progress: Progress) -> None:
+        count.append(progress.parts_done)
+
+    return solve(blobs(), 4, **links(), part_size=30, checkpoint=folder, callback=look)
+
+
+def test_a_killed_run_goes_on_with_the_parts_that_were_done(tmp_path: Path) -> None:
+    """SIGKILL after five of eight parts: the same bound as without, from three new parts; twice the same."""
+    undisturbed = solve(blobs(), 4, **links(), part_size=30)
+    killed_run(tmp_path, 5)
+    lines = (tmp_path / "parts" / "index.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 5
+    count: list[int] = []
+    result = resumed(tmp_path, count)
+    assert max(count) == 3
+    assert result.lower_bound == pytest.approx(undisturbed.lower_bound, rel=0.02)
+    again = resumed(tmp_path, [])
+    assert again.lower_bound == pytest.approx(result.lower_bound, rel=1e-9)
+    again.save(tmp_path / "out", report=False)
+    assert verify(tmp_path / "out").lower_bound >= again.lower_bound
+
+
+def test_edited_checkpoints_claim_nothing(tmp_path: Path) -> None:
+    """Proofs of other parts, damaged files and lines, another split: bounds stay true, whatever is in the files."""
+    killed_run(tmp_path, 5)
+    folder = tmp_path / "parts"
+    best = solve(blobs(), 4, **links()).objective
+    index = folder / "index.jsonl"
+    lines = [json.loads(line) for line in index.read_text(encoding="utf-8").splitlines()]
+    lines[0]["file"], lines[1]["file"] = lines[1]["file"], lines[0]["file"]
+    (folder / lines[2]["file"]).write_bytes(b"damaged")
+    lines[3]["parts"] = [3, 4]
+    edited = "\n".join(json.dumps(line) for line in lines)
+    index.write_text(edited + "\n{broken\n" + json.dumps({"parts": [99], "file": "x", "entries": []}), encoding="utf-8")
+    assert resumed(tmp_path, []).lower_bound <= best
+    with np.load(folder / "plan.npz") as archive:
+        plan = dict(archive)
+    plan["points"] = np.sort(plan["points"])
+    plan["points"][0] = plan["points"][1]  # a point twice
+    np.savez(folder / "plan.npz", **plan)
+    assert resumed(tmp_path, []).lower_bound <= best
+    with pytest.raises(InputError, match="belongs to another instance"):
+        solve(blobs() + 1, 4, **links(), part_size=30, checkpoint=tmp_path)
+
+
+def test_a_task_carries_its_own_points_and_nothing_else() -> None:
+    """Ten times as many points in all do not make a task larger."""
+    sizes = []
+    for n in (400, 4000):
+        presolved = presolve(Instance.create(blobs(n), 4))
+        labels = np.arange(n) % 4
+        part = make_part(presolved, split_into_parts(presolved, labels, n // 100), labels, (0,))
+        task = PartTask(((0,),), (part,), Effort(1e-3, 0.5, 4))
+        sizes.append(len(pickle.dumps(task)))
+        (outcome,) = perform_parts(pickle.loads(pickle.dumps(task)))  # noqa: S301  # our own
+        assert 0 < outcome.value <= outcome.own_cost * (1 + 1e-9)
+    assert abs(sizes[1] - sizes[0]) < 500
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Start a scheduler and two workers."""
+    cluster = Cluster(tmp_path_factory.mktemp("dask"))
+    yield cluster
+    cluster.close()
+
+
+@pytest.mark.filterwarnings("ignore")  # Dask's own, on Python's and on its settings
+def test_a_killed_worker_of_a_cluster_costs_only_its_parts(cluster: Cluster) -> None:
+    """SIGKILL for one of two workers in the middle of a run by parts: all parts are bounded in the end."""
+    client = connect(cluster.address())
+    client.wait_for_workers(2, timeout=60)
+    undisturbed = solve(blobs(), 4, part_size=20)
+
+    def kill_one(progress: Progress) -> None:
+        if progress.parts_done >= 3 and len(cluster.workers) == 2:
+            os.kill(cluster.workers.pop().pid, signal.SIGKILL)
+
+    result = solve(blobs(), 4, part_size=20, executor=client, callback=kill_one)
+    client.close()
+    assert len(cluster.workers) == 1
+    assert result.parts == 12
+    assert "given up" not in result.message
+    assert result.lower_bound == pytest.approx(undisturbed.lower_bound, rel=0.02)
