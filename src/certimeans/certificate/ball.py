@@ -135,6 +135,8 @@ def _rows_of_sizes(points: SuperPoints, multipliers: FloatArray, sizes: SizeTerm
     most = [_ball(Fraction(amount, sizes.most or 1)) for amount in sizes.amounts]
     of_least = [_ball(Fraction(amount, least)) if least else arb(0) for amount in sizes.amounts]
     upper, lower = ([arb(float(mu)) for mu in column] for column in multipliers.T)
+    if not least:  # there is no second inequality then
+        lower = [arb(0)] * size
     half = arb_mat(size, size)
     for a in range(size):
         for b in range(size):

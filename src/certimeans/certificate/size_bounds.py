@@ -131,6 +131,8 @@ class SizeTerms(NamedTuple):
         """Return the weighted sum of the two rows of each super-point, and a bound on its error, entry by entry."""
         quotients = direction[:, None] / direction
         least = self.least_of_rows()
+        if not least:  # there is no second inequality then
+            multipliers = multipliers * np.array([1.0, 0.0])
         most = np.array([amount / self.most if self.most else 0.0 for amount in self.amounts])
         of_least = np.array([amount / least if least else 0.0 for amount in self.amounts])
         upper, lower = multipliers[:, 0, None] * (most * quotients), multipliers[:, 1, None] * (of_least * quotients)

@@ -17,7 +17,7 @@ from certimeans.certificate.exact import as_integers, power
 from certimeans.errors import CertificateError
 
 KEYS = ("size_min", "size_max", "sizes")
-_MOST_STEPS = 2_000_000  # of a search; about a minute
+_MOST_STEPS = 1_000_000  # of a search; about a minute
 
 
 class Stated(NamedTuple):

@@ -171,6 +171,8 @@ class SizeRows:
 
     def weighted_sum(self, multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the sum of all left sides of (1), each times its multiplier, and the same of absolute values."""
+        if not self.has_least:  # there is no second inequality then
+            multipliers = multipliers * np.array([1.0, 0.0])
         most, least = multipliers[:, 0, None], multipliers[:, 1, None]
         total = most * self.of_most - least * self.of_least
         sizes = most * self.of_most + least * self.of_least
