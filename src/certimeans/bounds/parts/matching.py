@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.parts.problem import Part
@@ -106,6 +104,9 @@ def _pairing(ours: FloatArray, theirs: FloatArray) -> IntArray:
         in_order = np.argsort(theirs @ axis, kind="stable")
         paired: IntArray = in_order[rank * len(theirs) // len(ours)]
         return paired
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415  # slow to import, and not always needed
+    from scipy.spatial.distance import cdist  # noqa: PLC0415
+
     distances = cdist(ours, theirs, "sqeuclidean")
     partner: IntArray = distances.argmin(axis=1).astype(np.int64)
     rows, columns = linear_sum_assignment(distances)
