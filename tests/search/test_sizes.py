@@ -50,7 +50,7 @@ def test_answers_agree_with_enumeration(seeds: int, tmp_path: Path) -> None:
 def test_trees_workers_and_resumed_searches_agree(stated: dict[str, Any], tmp_path: Path) -> None:
     """One process, two, and a search that was stopped and taken up again: the same optimum, and it is verified."""
     random = np.random.default_rng(3)
-    points = random.random((30, 3))
+    points = random.normal(size=(30, 3)) + 3.0 * np.eye(3)[random.integers(0, 3, size=30)]  # overlapping groups
     links: Any = {"must_link": [(0, 1), (2, 3)], "cannot_link": [(0, 4), (4, 5), (6, 7)]}
     whole = solve(points, 3, **links, **stated)
     assert whole.status == "optimal"

@@ -125,7 +125,7 @@ def _cheapest_path(loads: Loads, network: Network) -> int:
         for a in range(k):
             for b in range(k):
                 reached = network.distance[a] + network.cost[a, b]
-                is_nearer = a != b and reached < network.distance[b] - 1e-15 * abs(network.distance[b])
+                is_nearer = a != b and reached < network.distance[b] - 1e-15 * abs(reached)
                 if is_nearer and not _is_on_path(network, a, b):
                     network.distance[b] = reached
                     network.previous[b] = a
