@@ -48,7 +48,7 @@ def page() -> str:
         lines += ["", f"## {table or 'Outside any table'}", "", "| setting | default | meaning |", "|---|---|---|"]
         for row in rows:
             names = ", ".join(f"`{name}`" for name in row.names)
-            defaults = ", ".join("none" if value is None else f"{value}" for value in row.defaults)
+            defaults = ", ".join("none" if value is None or value == () else f"{value}" for value in row.defaults)
             meaning = row.meaning.replace("``", "`").replace("|", "\\|")
             lines.append(f"| {names} | {defaults} | {meaning} |")
     return HEAD + "\n".join(lines) + "\n"

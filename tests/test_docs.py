@@ -1,3 +1,4 @@
+import os
 import re
 import subprocess
 import sys
@@ -25,10 +26,14 @@ def anchors(page: Path) -> set[str]:
 
 
 def script(page: Path) -> str:
-    """Return the page's Python blocks as one script."""
-    return "\n".join(
-        code for language, code in FENCED.findall(page.read_text(encoding="utf-8")) if language == "python"
-    )
+    """Return the page's Python and shell blocks as one script."""
+    parts = []
+    for language, code in FENCED.findall(page.read_text(encoding="utf-8")):
+        if language == "python":
+            parts.append(code)
+        elif language == "shell":
+            parts.append(f"__import__('subprocess').run(['bash', '-euc', {code!r}], check=True)\n")
+    return "\n".join(parts)
 
 
 def broken_links(page: Path) -> list[str]:
@@ -62,10 +67,14 @@ def test_broken_links_are_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if script(page)], ids=lambda page: page.name)
 def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
-    """The Python blocks of a page, one after the other, are a script that runs."""
+    """The Python and shell blocks of a page, one after the other, are a script that runs."""
     path = tmp_path / "page.py"
     path.write_text(script(page), encoding="utf-8")
-    run = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True, check=False)
+    search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # certimeans, as installed
+    environment = {**os.environ, "PATH": search}
+    run = subprocess.run(
+        [sys.executable, path], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
 
 

@@ -12,6 +12,7 @@ SAYS = {
     "judge_heuristic.py": ["status       optimal", "COP-k-means", "BLPKM-CC"],
     "kernel_kmeans.py": ["kernel k-means: adjusted Rand index 1.00", "status       optimal", "Proven"],
     "dask_cluster.py": ["2 workers evaluated", "status       optimal"],
+    "large_file_on_cluster.py": ["status       optimal", "the checker proves a gap of"],
 }
 
 

@@ -67,7 +67,7 @@ def main(folder: Path) -> None:
         venv.create(environment, with_pip=False, symlinks=os.name != "nt")
         binaries = environment / ("Scripts" if os.name == "nt" else "bin")
         python, certimeans = binaries / "python", binaries / "certimeans"
-        pip = [sys.executable, "-m", "pip", "--python", str(python), "--quiet", "--disable-pip-version-check"]
+        pip = [sys.executable, "-m", "pip", "--python", str(python), "-qq", "--disable-pip-version-check"]
         _run(away, *pip, "install", f"{wheel}[plot]")
         _run(away, python, "-I", "-c", SMOKE)
         _run(away, certimeans, "--version")

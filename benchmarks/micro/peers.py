@@ -122,7 +122,7 @@ def _with(cuts: Cuts, relaxation: Relaxation) -> Iterate:
 
 def best_bound(relaxation: Relaxation, cuts: Cuts) -> float:
     """Solve the relaxation with these cuts until nothing moves any more."""
-    settings = CuttingPlaneSettings(use_cuts=False, stall_rounds=60, stall_progress=0.001, max_rounds=300)
+    settings = CuttingPlaneSettings(use_cuts=False, patience=100.0, max_rounds=300)
     return bound_by_cutting_planes(
         relaxation, np.inf, start=_with(cuts, relaxation), settings=settings
     ).safe_lower_bound
@@ -130,7 +130,7 @@ def best_bound(relaxation: Relaxation, cuts: Cuts) -> float:
 
 def our_seconds_to(target: float, relaxation: Relaxation, cuts: Cuts) -> float:
     """Return the median time of a few runs to the target; infinite if one fails."""
-    settings = CuttingPlaneSettings(use_cuts=False, stall_rounds=1000)
+    settings = CuttingPlaneSettings(use_cuts=False, patience=1e9)
     seconds = []
     for _ in range(REPEATS):
         start = time.perf_counter()

@@ -34,6 +34,9 @@ class SolverSettings(NodeSettings):
     ----------
     memory_limit
         Bytes that one bound may take; half of the memory that is free if not given.
+    heuristics, bounders
+        Further heuristics and bounders for the root, from outside the package: functions, or their names
+        ("package.module:name", or an entry point); see Extending.
     """
 
     @classmethod
@@ -146,8 +149,12 @@ def _checked(value: Any, kind: Any, place: str) -> Any:
     allowed = get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
     if type(value) in allowed:
         return value
+    if get_origin(kind) is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
     if type(value) is int and float in allowed:
         return float(value)
+    if get_origin(kind) is tuple:
+        raise InputError(f"{place!r} must be a list of strings; got {value!r}")
     words = " or ".join(_TYPE_NAMES.get(option, str(option)) for option in allowed if option is not NoneType)
     raise InputError(f"{place!r} must be {words}; got {value!r}")
 

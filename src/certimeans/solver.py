@@ -46,6 +46,7 @@ from certimeans.search.parts.run import is_by_parts, search_by_parts
 from certimeans.search.resume import prove_tree, warm_start_steps
 from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import peak_memory
+from certimeans.search.tree import TreeStatus
 from certimeans.settings import SolverSettings
 from certimeans.status import pruning_cost
 from certimeans.warmup import is_preparing, prepare
@@ -230,9 +231,10 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
         saved = None if store is None else _load(store)
         history.begin()
         presolved = presolve(instance, deadline)
+        history.say(presolved.describe(), deadline.elapsed())
         incumbent = Incumbent(instance)
         if initial_labels is not None:
-            incumbent.offer(as_labels(initial_labels, instance.n_points), "initial_labels")
+            incumbent.offer(as_labels(initial_labels, instance.n_points), "initial labels")
         if is_by_parts(presolved, part_size, settings):
             outcome = search_by_parts(
                 presolved,
@@ -262,6 +264,9 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
                 )
                 if saved is not None:
                     _resume(coordinator, saved, presolved)
+                    history.say(_describe_resumed(coordinator, checkpoint), deadline.elapsed())
+                elif checkpoint is not None:
+                    history.say(f"saved:    every few seconds in {checkpoint}", deadline.elapsed())
                 outcome = coordinator.run()
             finally:
                 workers.close()
@@ -274,7 +279,7 @@ def _offer_any(incumbent: Incumbent, presolved: Presolved, seed: int) -> None:
     """Offer a clustering that takes no search, where the time did not suffice for one."""
     labels = quick_clustering(presolved.super_points, presolved.colouring, seed)
     if labels is not None:
-        incumbent.offer(presolved.super_points.expand_labels(labels))
+        incumbent.offer(presolved.super_points.expand_labels(labels), "no search")
 
 
 def _seconds_to_search(seconds: float | None, instance: Instance) -> float | None:
@@ -291,7 +296,7 @@ def _resume(coordinator: Coordinator, saved: SavedSearch, presolved: Presolved) 
     """Go on with a saved search; its labels are checked like any others, and its proofs are proven again."""
     incumbent = coordinator.incumbent
     if saved.labels is not None:
-        incumbent.offer(saved.labels, "the checkpoint")
+        incumbent.offer(saved.labels, "checkpoint")
     coordinator.workers.publish(incumbent.cost)
     enough = pruning_cost(incumbent.cost, coordinator.limits.gap)
     resumed = prove_tree(saved.tree, presolved, enough, coordinator.deadline)
@@ -302,6 +307,15 @@ def _resume(coordinator: Coordinator, saved: SavedSearch, presolved: Presolved) 
         return resumed_inheritance(presolved, tree.decisions(number), steps) if steps else None
 
     coordinator.resume(resumed, saved.statistics, warm_start)
+
+
+def _describe_resumed(coordinator: Coordinator, folder: str | Path | None) -> str:
+    """Say from where a search goes on."""
+    nodes = coordinator.tree.nodes
+    n_open = sum(node.status is TreeStatus.OPEN for node in nodes)
+    cost = coordinator.incumbent.cost
+    incumbent = f"incumbent {cost:.8g}" if cost < float("inf") else "no clustering yet"
+    return f"resumed:  from {folder}, {len(nodes)} nodes ({n_open} open), {incumbent}"
 
 
 def _checked(

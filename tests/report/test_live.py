@@ -78,16 +78,34 @@ def test_pipes_and_quiet_runs_get_plain_lines() -> None:
 
 
 def test_plain_lines_begin_when_there_is_something_to_say() -> None:
-    """Presolve writes none; without a clustering there is a dash; two lines are seconds apart, but the last is due."""
+    """Presolve says what it did, once; no clustering is a dash; lines are seconds apart, but the last is due."""
     stream = io.StringIO()
     log = ProgressLog(stream, quiet=False)
     log.progress(Progress(0.0, math.inf, 0.0, 0, 0, 0, 0, "presolve"))
     assert stream.getvalue() == ""
-    for nodes_open in (1, 1, 0):
+    for _ in range(2):
+        log.progress(Progress(0.0, math.inf, 0.0, 0, 0, 0, 0, "presolve", "presolve: 3 points"))
+    for nodes_open in (1, 1, 0, 0):
         log.progress(Progress(1.0, math.inf, 2.0, 1, nodes_open, 0, 5, "root"))
-    header, *lines = stream.getvalue().splitlines()
+    presolve, header, *lines = stream.getvalue().splitlines()
+    assert presolve == "presolve: 3 points"
     assert "incumbent" in header
-    assert [line.split() for line in lines] == [["1.0", "1", n, "5", "-", "2", "-"] for n in ("1", "0")]
+    assert [line.split() for line in lines] == [["1.0", "1", n, "-", "5", "-", "2", "-"] for n in ("1", "0")]
+    assert max(map(len, (header, *lines))) < 80
+
+
+def test_a_new_incumbent_is_marked_by_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """H for the search, R for the relaxation; no mark on lines with the same incumbent."""
+    monkeypatch.setattr("certimeans.report.progress._SECONDS_BETWEEN_LINES", 0.0)
+    stream = io.StringIO()
+    log = ProgressLog(stream, quiet=False)
+    for cost, source in ((5.0, "search"), (5.0, "search"), (4.0, "relaxation")):
+        log.progress(Progress(2.0, cost, 2.0, 4, 1, 0, 5, "search", source=source))
+    assert [line.split()[3:7] for line in stream.getvalue().splitlines()[1:]] == [
+        ["2.0", "5", "H", "5"],
+        ["2.0", "5", "5", "2"],
+        ["2.0", "5", "R", "4"],
+    ]
 
 
 class Terminal(io.StringIO):

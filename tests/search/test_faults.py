@@ -16,6 +16,7 @@ from certimeans.deadline import Deadline
 from certimeans.errors import InternalError
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
+from certimeans.search import process_workers
 from certimeans.search.coordinator import Coordinator
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress
@@ -35,8 +36,9 @@ def worker_pids() -> list[int]:
 
 # A killed worker cannot clean up after itself, and loky's finalizers complain about that.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_killed_worker_costs_only_its_nodes() -> None:
+def test_a_killed_worker_costs_only_its_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGKILL for a worker after two nodes and after four: a new pool, the same optimum, no node given up."""
+    monkeypatch.setattr(process_workers, "SECONDS_BEFORE_PROCESSES", 0.0)
     points = branching_points()
     undisturbed = solve(points, 8)
     killed: list[int] = []
@@ -60,11 +62,13 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         import sys, tempfile
         tempfile.tempdir = sys.argv[1]
         from certimeans import solve
+        from certimeans.search import process_workers
         from tests.search.test_faults import worker_pids
         from tests.search.test_solve import branching_points
         def tell(progress):
             if len(worker_pids()) == 2:
                 print(*worker_pids(), flush=True)
+        process_workers.SECONDS_BEFORE_PROCESSES = 0.0
         solve(branching_points(), 8, gap=0, n_jobs=2, callback=tell)
     """
     command = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)]

@@ -81,6 +81,8 @@ class Question:
         What an earlier bound of this kind left.
     on_bound
         Told about each better bound as soon as it is proven.
+    n_threads
+        How many threads may work; the answer does not depend on it.
     """
 
     points: SuperPoints
@@ -89,6 +91,7 @@ class Question:
     seed: int = 0
     start: Start | None = None
     on_bound: Callable[[Bound], None] = field(default=lambda _: None)
+    n_threads: int = 1
 
 
 @dataclass(frozen=True, eq=False)

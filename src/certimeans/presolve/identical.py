@@ -7,8 +7,8 @@ than k are left, and there are at least k groups, some cluster has two of them, 
 own, which costs nothing and breaks nothing. So for every clustering there is one, not more expensive, in which each
 place is whole, as long as at least k groups are left.
 
-With limits on sizes this is not true: a place may have to be divided. And it needs points: with a Gram matrix that is
-not positive semidefinite the nearest centre may not be the cheapest.
+Limits on the sizes of clusters forbid it: they mention every point. And it needs points: with a Gram matrix that
+is not positive semidefinite the nearest centre may not be the cheapest.
 """
 
 from __future__ import annotations

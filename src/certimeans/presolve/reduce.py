@@ -47,6 +47,15 @@ class Presolved:
     n_groups: int
     n_identical: int = 0
 
+    def describe(self) -> str:
+        """Say in a line what was made of the problem."""
+        instance, size = self.instance, self.super_points.size
+        links = f"{len(instance.must_link)} must-links, {len(instance.cannot_link)} cannot-links"
+        inferred = self.n_groups - self.n_identical - size
+        more = f"; {self.n_identical} identical points united" if self.n_identical > 0 else ""
+        more += f"; {inferred} merged by inference" if inferred > 0 else ""
+        return f"presolve: {instance.n_points} points, {size} super-points; {links}{more}"
+
 
 # Not for tuning: uniting fewer points saves nothing worth a step in the proof.
 _LEAST_SHARE_OF_IDENTICAL = 0.05

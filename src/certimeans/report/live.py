@@ -53,6 +53,8 @@ class LiveProgress:
         """Show where the search stands, at the next refresh."""
         if not self._gaps or self._gaps[-1][1] != progress.gap:
             self._gaps.append((self._clock() - self._began, progress.gap))
+        if progress.message and (self._latest is None or progress.message != self._latest.message):
+            self._console.print(progress.message)
         self._latest = progress
 
     def stop(self, *, leave: bool = True) -> None:
@@ -92,6 +94,7 @@ def describe(progress: Progress | None, elapsed: float) -> list[tuple[str, str, 
     running = f", {progress.nodes_running} running" if progress.nodes_running else ""
     work = [
         ("nodes", f"{progress.nodes_done} done, {progress.nodes_open} open{running}", ""),
+        *([("rate", f"{progress.nodes_done / elapsed:.1f}/s", "")] if progress.nodes_done > 1 and elapsed > 0 else []),
         ("cuts", f"{progress.cuts}", ""),
     ]
     if progress.phase == "parts":
@@ -106,6 +109,8 @@ def describe(progress: Progress | None, elapsed: float) -> list[tuple[str, str, 
         ("time", clock, ""),
         ("phase", progress.phase or "search", ""),
         *work,
+        *([("found by", progress.source, "")] if progress.source else []),
+        *([("next save", f"{progress.next_save:.0f} s", "")] if progress.next_save is not None else []),
     ]
 
 

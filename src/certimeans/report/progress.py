@@ -15,8 +15,9 @@ from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 
 _SECONDS_BETWEEN_LINES = 2.0
-_COSTS = f"{'incumbent':>14} {'bound':>14} {'gap %':>9}"
-_COLUMNS = f"{'time':>8} {'nodes':>6} {'open':>5} {'cuts':>7} {_COSTS}"
+_MARKS = {"search": "H", "relaxation": "R", "initial labels": "I", "checkpoint": "C", "no search": "Q"}
+_COSTS = f"  {'incumbent':>14} {'bound':>14} {'gap %':>9}"
+_COLUMNS = f"{'time':>8} {'nodes':>6} {'open':>5} {'n/s':>5} {'cuts':>7} {_COSTS}"
 _COLUMNS_OF_PARTS = f"{'time':>8} {'parts':>7} {'done':>7} {'expected %':>11} {'s left':>7} {_COSTS}"
 
 
@@ -44,6 +45,10 @@ class ProgressLog:
         self._quiet = quiet
         self._last_line = -math.inf
         self._header = ""
+        self._cost = math.inf
+        self._last: tuple[object, ...] = ()
+        self._message = ""
+        self._untold: Progress | None = None
 
     def start(self, instance: Instance, notes: Sequence[str] = ()) -> None:
         """Say what is being solved, and what the reader of the file had to decide."""
@@ -52,12 +57,24 @@ class ProgressLog:
 
     def progress(self, progress: Progress) -> None:
         """Write a line, unless the last one is recent and there is more to come, or there is nothing to say yet."""
-        is_last = progress.nodes_done > 0 and progress.nodes_open == 0 and progress.nodes_running == 0
+        if progress.message and progress.message != self._message:
+            self._message = progress.message
+            self._write(progress.message)
         if progress.phase == "presolve":
             return
+        state = _state(progress)
+        is_last = progress.nodes_done > 0 and progress.nodes_open == 0 and progress.nodes_running == 0
+        if is_last and state == self._last:
+            return
+        self._untold = progress
         if not is_last and time.monotonic() - self._last_line < _SECONDS_BETWEEN_LINES:
             return
+        self._write_line(progress, state)
+
+    def _write_line(self, progress: Progress, state: tuple[object, ...]) -> None:
+        self._untold = None
         self._last_line = time.monotonic()
+        self._last = state
         header = _COLUMNS if progress.phase != "parts" else _COLUMNS_OF_PARTS
         if self._header != header:
             self._write(header)
@@ -65,12 +82,17 @@ class ProgressLog:
         gap = f"{math.ceil(1e6 * progress.gap) / 1e4:9.4f}" if math.isfinite(progress.gap) else f"{'-':>9}"  # up
         cost = rounded_up(progress.incumbent_cost) if math.isfinite(progress.incumbent_cost) else "-"
         bound = rounded_down(progress.lower_bound) if math.isfinite(progress.lower_bound) else "-"
-        counts = f"{progress.nodes_done:6d} {progress.nodes_open:5d} {progress.cuts:7d}"
+        counts = f"{progress.nodes_done:6d} {progress.nodes_open:5d} {_rate(progress):>5} {progress.cuts:7d}"
         if progress.phase == "parts":
             expected = "-" if progress.expected_gap is None else f"{100 * progress.expected_gap:.4f}"
             left = "-" if progress.seconds_left is None else f"{progress.seconds_left:.0f}"
             counts = f"{progress.parts:7d} {progress.parts_done:7d} {expected:>11} {left:>7}"
-        self._write(f"{progress.seconds:8.1f} {counts} {cost:>14} {bound:>14} {gap}")
+        self._write(f"{progress.seconds:8.1f} {counts} {self._mark(progress)} {cost:>14} {bound:>14} {gap}")
+
+    def _mark(self, progress: Progress) -> str:
+        """Return the letter for where a new incumbent comes from; a blank if it is not new."""
+        is_new, self._cost = progress.incumbent_cost < self._cost, progress.incumbent_cost
+        return _MARKS.get(progress.source, "*") if is_new else " "
 
     def __enter__(self) -> Self:
         return self
@@ -78,12 +100,25 @@ class ProgressLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Nothing is left to do: every line was written when it was due."""
+        """Write where the search ended, unless the last line says so."""
+        if self._untold is not None and _state(self._untold) != self._last and kind is None:
+            self._write_line(self._untold, _state(self._untold))
 
     def _write(self, line: str) -> None:
         if not self._quiet:
             self._stream.write(line + "\n")
             self._stream.flush()
+
+
+def _state(progress: Progress) -> tuple[object, ...]:
+    """Return what makes a line worth writing."""
+    counts = progress.nodes_done, progress.nodes_open, progress.parts, progress.parts_done, progress.cuts
+    return (*counts, progress.incumbent_cost, progress.lower_bound)
+
+
+def _rate(progress: Progress) -> str:
+    """Return nodes per second, once there is a tree to speak of."""
+    return f"{progress.nodes_done / progress.seconds:.1f}" if progress.nodes_done > 1 and progress.seconds > 0 else "-"
 
 
 def choose_display(stream: TextIO, *, quiet: bool = False) -> ProgressDisplay:

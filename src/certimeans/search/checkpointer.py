@@ -36,6 +36,11 @@ class Checkpointer:
         """What the user should know at the end: that the last save failed, and why; else empty."""
         return f"the search could not be saved: {self._problem}" if self._problem else ""
 
+    @property
+    def seconds_to_next(self) -> float | None:
+        """In how many seconds the next save is due; ``None`` if nothing is saved."""
+        return None if self._store is None else max(0.0, self._next_save - time.monotonic())
+
     def save(self, snapshot: Callable[[], SavedSearch], *, force: bool = False) -> None:
         """Save what ``snapshot`` returns, if it is time or if ``force`` is set."""
         began = time.monotonic()

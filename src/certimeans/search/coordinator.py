@@ -248,7 +248,7 @@ class Coordinator:
 
     def _hear(self, report: NodeReport) -> None:
         """Take over what a running node has found so far."""
-        self._offer(report.labels)
+        self._offer(report.labels, _source(report.number, report.cuts))
         if self._running.hear(report) and report.steps:
             self.tree.add_steps(report.number, report.steps)
             self.tree.mark(report.number, TreeStatus.OPEN, report.lower_bound)
@@ -260,7 +260,8 @@ class Coordinator:
 
     def _take(self, task: Task, outcome: NodeOutcome | SearchFindings) -> None:
         """Take over what a task ended with."""
-        self._offer(outcome.labels)
+        cuts = outcome.cuts if isinstance(outcome, NodeOutcome) else 0
+        self._offer(outcome.labels, _source(task.number if isinstance(task, NodeTask) else ROOT, cuts))
         if isinstance(task, NodeTask) and isinstance(outcome, NodeOutcome):
             self._tally.count_node(outcome.work, is_new=self.tree.nodes[task.number].is_new)
             self._tally.cuts = outcome.cuts or self._tally.cuts
@@ -283,8 +284,8 @@ class Coordinator:
             if outcome.remark:
                 self._remarks[outcome.remark] = None
 
-    def _offer(self, labels: IntArray | None) -> None:
-        if labels is not None and self.incumbent.offer(labels):
+    def _offer(self, labels: IntArray | None, source: str) -> None:
+        if labels is not None and self.incumbent.offer(labels, source):
             self.workers.publish(self.incumbent.cost)
 
     def _snapshot(self) -> SavedSearch:
@@ -315,6 +316,8 @@ class Coordinator:
             self._tally.cuts,
             phase,
             self.workers.message,
+            source=self.incumbent.source,
+            next_save=self._checkpointer.seconds_to_next,
         )
 
     def _announce(self) -> None:
@@ -349,3 +352,8 @@ class Coordinator:
 def _rounded_up(gap: float) -> str:
     """Write a gap with two digits that do not claim more than was proven."""
     return f"{Context(prec=2, rounding=ROUND_UP).create_decimal_from_float(gap):e}"
+
+
+def _source(number: int, cuts: int) -> str:
+    """Say where a clustering comes from: the root is searched before its relaxation has any cuts."""
+    return "search" if number == ROOT and cuts == 0 else "relaxation"

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from certimeans._typing import IntArray
 from certimeans.bounds.covariance import CovarianceBounder, covariance_bound
-from certimeans.bounds.protocol import Answer, Bound, Bounder, Question, RoundStatistics, StopReason
+from certimeans.bounds.protocol import Answer, Bound, Bounder, Question, RoundStatistics, StopReason, nothing_proven
 from certimeans.bounds.relaxation.bounder import LARGEST_SIZE, RelaxationBounder, WarmStart
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.proof import prove_again as prove_relaxation_again
 from certimeans.deadline import Deadline
 from certimeans.heuristics.rounding import round_relaxation
 from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
+from certimeans.plugins import load_plugin
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected
@@ -37,10 +39,12 @@ from certimeans.search.node import (
     SearchFindings,
     SearchTask,
 )
+from certimeans.search.outside import start_from
 from certimeans.search.replay import check_groups, proven_groups
 from certimeans.search.statistics import NodeWork
 from certimeans.status import pruning_cost
 
+_LOGGER = logging.getLogger("certimeans")
 _SECONDS_BETWEEN_REPORTS = 10.0
 _PACKING_STEPS = 20_000
 """How long an exact search looks for a clustering of a node within limits on sizes: some tenths of a second."""
@@ -60,11 +64,14 @@ class Surroundings:
         Asked for the cost of the best known clustering, which others may improve meanwhile.
     report
         Told what was found so far.
+    n_threads
+        How many threads may work on this node.
     """
 
     deadline: Deadline | None = None
     incumbent_cost: Callable[[], float] | None = None
     report: Callable[[NodeReport], None] | None = None
+    n_threads: int = 1
 
 
 def evaluate(presolved: Presolved, task: NodeTask, surroundings: Surroundings | None = None) -> NodeOutcome:
@@ -122,6 +129,7 @@ class _Evaluation:
         if self.task.number == 0 and self.task.inheritance is None:
             self._ask(CovarianceBounder(), points)
             self._search(points, self.settings.root_search, colouring=colouring)
+            self._ask_others(points)
         if self._is_done():
             return self._outcome(NodeStatus.PRUNED)
         bounder = RelaxationBounder(self.settings.cutting_planes)
@@ -141,6 +149,30 @@ class _Evaluation:
             return self._outcome(NodeStatus.UNRESOLVED, answer)
         return self._branch(points, answer)
 
+    def _ask_others(self, points: SuperPoints) -> None:
+        """Let heuristics and bounders from outside the package help; nothing that they return is believed."""
+        seed = int(np.random.SeedSequence(self._seed()).generate_state(1)[0])
+        for heuristic in self.settings.heuristics:
+            if self._is_done():
+                return
+            start = start_from(heuristic, points, seed, self.deadline)
+            if start is not None:
+                self._search(points, self.settings.node_search, start=start)
+        for bounder in self.settings.bounders:
+            made: Bounder = load_plugin(bounder, "bounders")()
+            if not self._is_done() and made.bytes_needed(points) <= memory_limit(self.settings.memory_limit):
+                self._ask(made, points, self._proven_again)
+
+    def _proven_again(self, bound: Bound) -> Bound:
+        """Return what the step of a bound from outside really proves."""
+        if bound.step is None:
+            return bound
+        try:
+            return replace(bound, value=prove_again(self.presolved, self.task.decisions, self._steps(bound.step)))
+        except ValueError as error:
+            _LOGGER.warning("a bound from outside was dropped: %s", error)
+            return nothing_proven(self.presolved.super_points)
+
     def _branch(self, points: SuperPoints, answer: Answer) -> NodeOutcome:
         assert answer.matrix is not None  # noqa: S101  # the relaxation always has one
         pair = branching_pair(answer.matrix, points)
@@ -158,18 +190,21 @@ class _Evaluation:
             colouring = find_packing(points, _PACKING_STEPS, self.deadline)
         return points, merges, colouring
 
-    def _ask(self, bounder: Bounder, points: SuperPoints) -> Answer:
-        """Let a bounder work until the node can be pruned."""
+    def _ask(
+        self, bounder: Bounder, points: SuperPoints, checked: Callable[[Bound], Bound] = lambda bound: bound
+    ) -> Answer:
+        """Let a bounder work until the node can be pruned; its bounds count as ``checked`` returns them."""
         question = Question(
             points,
             target=self._pruning_cost,
             deadline=self.deadline,
             seed=int(np.random.SeedSequence(self._seed()).generate_state(1)[0]),
             start=self.task.inheritance,
-            on_bound=self._improve,
+            on_bound=lambda bound: self._improve(checked(bound)),
+            n_threads=self.surroundings.n_threads,
         )
         answer = bounder.bound(question)
-        self._improve(answer.bound)
+        self._improve(checked(answer.bound))
         return answer
 
     def _improve(self, bound: Bound) -> None:

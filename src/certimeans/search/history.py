@@ -21,6 +21,10 @@ class History:
         """Note that presolve begins."""
         self.add(Progress(0.0, math.inf, 0.0, 0, 0, 0, 0, "presolve"))
 
+    def say(self, message: str, seconds: float) -> None:
+        """Pass on what the user should know before the search begins."""
+        self.add(Progress(seconds, math.inf, 0.0, 0, 0, 0, 0, "presolve", message))
+
     def add(self, progress: Progress) -> None:
         """Keep an entry if anything moved, or if the last one is old."""
         last = self.entries[-1] if self.entries else None

@@ -30,6 +30,8 @@ class Incumbent:
         self._instance = instance
         self._lock = threading.Lock()
         self._best: Clustering | None = None
+        self.source = ""
+        """Where the cheapest clustering comes from."""
         self._has_warned = False
 
     @property
@@ -48,13 +50,13 @@ class Incumbent:
         best = self._best
         return float("inf") if best is None else best.cost
 
-    def offer(self, labels: ArrayLike, source: str = "a heuristic") -> bool:
+    def offer(self, labels: ArrayLike, source: str = "search") -> bool:
         """Take labels of the points if they are feasible and cheaper than all before; say whether they were.
 
         Parameters
         ----------
         source
-            Where they come from, for the warning about labels that break a constraint.
+            Where they come from, for the log and for the warning about labels that break a constraint.
         """
         try:
             clustering = Clustering.from_labels(self._instance, labels)
@@ -67,7 +69,7 @@ class Incumbent:
         with self._lock:
             if self._best is not None and self._best.cost <= clustering.cost:
                 return False
-            self._best = clustering
+            self._best, self.source = clustering, source
             return True
 
     def _warn(self, source: str, violations: list[str]) -> None:

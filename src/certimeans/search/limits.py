@@ -42,9 +42,10 @@ class Progress:
     """Where the search stands; the costs are in the user's units.
 
     ``phase`` is "presolve", "heuristics" (no clustering yet), "root", "search" or "parts"; ``message`` is what the user
-    should know at once, such as a cluster without workers, and usually empty. For a problem that is bounded by parts:
-    how many there are now, how many of them are done, the relative gap that these leave among themselves, and about how
-    many seconds the others take.
+    should know at once, such as what presolve did, or a cluster without workers, and usually empty; ``source`` says
+    where the incumbent comes from; ``next_save`` is in how many seconds the search is saved next, if it is. For a
+    problem that is bounded by parts: how many there are now, how many of them are done, the relative gap that these
+    leave among themselves, and about how many seconds the others take.
     """
 
     seconds: float
@@ -60,6 +61,8 @@ class Progress:
     parts_done: int = 0
     expected_gap: float | None = None
     seconds_left: float | None = None
+    source: str = ""
+    next_save: float | None = None
 
     @property
     def gap(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.heuristics.upper_bound import SearchSettings
+from certimeans.plugins import Plugin
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class NodeSettings:
         Splitting of large problems, and the bounds of parts.
     memory_limit
         Bytes that one bound may take; ``None`` for half of the memory that is free.
+    heuristics, bounders
+        Further heuristics and bounders for the root, from outside the package; see docs/extending.md.
     """
 
     root_search: SearchSettings = field(default_factory=SearchSettings)
@@ -31,3 +34,5 @@ class NodeSettings:
     cutting_planes: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
     parts: PartSettings = field(default_factory=PartSettings)
     memory_limit: float | None = None
+    heuristics: tuple[Plugin, ...] = ()
+    bounders: tuple[Plugin, ...] = ()

@@ -8,6 +8,7 @@ from certimeans.bounds.relaxation.cuts.separation import SeparationSettings, Sep
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.presolve.contract import contract
 from certimeans.problem.instance import Instance
+from certimeans.randomness import random_state
 from tests.bounds.relaxation.test_safe_bound import random_cuts
 from tests.oracles.relaxations import Enumerated, enumerated
 
@@ -125,10 +126,38 @@ def test_triangles_are_the_most_violated_ones(limit: int) -> None:
         reverse=True,
     )
     expected = [violation for violation in every if violation > 1e-3][:limit]
-    _, found = violated_triangles(
-        shared, np.argsort(-shared, axis=1), np.random.default_rng(0).permutation(size), 1e-3, limit
-    )
+    rows = np.random.default_rng(0).permutation(size)
+    _, found = violated_triangles(shared, rows, 1e-3, limit, size, random_state(0))
     np.testing.assert_allclose(sorted(found, reverse=True)[: len(expected)], expected)
+
+
+def test_a_sample_of_companions_finds_some_of_the_triangles() -> None:
+    """With five companions for each super-point at most ten triangles each are looked at; what is found is violated."""
+    _, shared = fractional(1, 25, 3)
+    members, found = violated_triangles(shared, np.arange(25), 1e-3, 10_000, 5, random_state(0))
+    assert 0 < len(found) <= 25 * 10
+    i, j, h = members.T
+    np.testing.assert_allclose(found, shared[i, j] + shared[i, h] - shared[i, i] - shared[j, h])
+    assert (found > 1e-3).all()
+
+
+def test_more_threads_find_the_same_cuts() -> None:
+    """Random numbers belong to parts of the work, not to threads."""
+    relaxation, matrix = fractional(2, 40, 3)
+    alone, together = (Separator(SeparationSettings(), 5, threads).find(matrix, relaxation) for threads in (1, 3))
+    np.testing.assert_array_equal(alone.members, together.members)
+    np.testing.assert_array_equal(alone.coefficients, together.coefficients)
+
+
+def test_the_threshold_falls_to_its_last_value_and_no_further() -> None:
+    """Weaker violations count when cuts run dry; halving 0.004 three times would go below 0.001."""
+    separator = Separator(SeparationSettings(threshold=0.004, final_threshold=0.001, threshold_decay=0.4), 0)
+    assert separator.lower_threshold()
+    assert separator.threshold == pytest.approx(0.0016)
+    assert separator.lower_threshold()
+    assert separator.threshold == 0.001
+    assert not separator.lower_threshold()
+    assert separator.threshold == 0.001
 
 
 def test_sets_that_share_little_are_found() -> None:

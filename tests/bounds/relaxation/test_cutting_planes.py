@@ -83,7 +83,8 @@ def test_rounds_are_told_and_account_for_their_time() -> None:
     relaxation = relaxation_of(blobs(60, 4, spread=1.5))
     outcome = bound_by_cutting_planes(relaxation, np.inf, settings=QUICK, on_round=lambda r, *_: told.append(r))
     assert tuple(told) == outcome.rounds
-    assert [r.iterations for r in told] == [40, 30, 30, 30]
+    assert told[0].iterations == 40
+    assert all(30 <= r.iterations <= 120 for r in told[1:])
     bounds = [r.safe_lower_bound for r in told]
     assert bounds == sorted(bounds)
     for r in told:
@@ -165,11 +166,11 @@ def test_a_child_starts_with_the_bound_of_its_parent(seed: int) -> None:
     ("settings", "field"),
     [
         (lambda: AdmmSettings(penalty=0.0), "penalty"),
-        (lambda: AdmmSettings(penalty_decay=-1.0), "penalty_decay"),
+        (lambda: AdmmSettings(balance=-1.0), "balance"),
         (lambda: AdmmSettings(over_relaxation=2.0), "over_relaxation"),
         (lambda: AdmmSettings(sweeps=0), "sweeps"),
         (lambda: CuttingPlaneSettings(iterations=0), "iterations"),
-        (lambda: CuttingPlaneSettings(stall_progress=1.0), "stall_progress"),
+        (lambda: CuttingPlaneSettings(patience=-1.0), "patience"),
     ],
 )
 def test_settings_name_the_field_that_is_wrong(settings, field: str) -> None:  # type: ignore[no-untyped-def]

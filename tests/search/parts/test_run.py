@@ -8,6 +8,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,6 +28,7 @@ from certimeans.search.parts.tasks import PartTask, perform_parts
 from tests.oracles.brute_force import optimum
 from tests.oracles.cluster import Cluster
 from tests.oracles.instances import random_instance
+from tests.search.test_faults import worker_pids
 
 
 def blobs(n: int = 240, sigma: float = 0.7) -> np.ndarray:
@@ -96,12 +98,12 @@ def test_bounds_move_with_the_points(transform: str) -> None:
 
 
 def test_automatic_sizes_reach_the_gap_by_uniting(tmp_path: Path) -> None:
-    """3,000 points that fall into clusters: the gap is reached, and the certificate proves it."""
-    result = solve(blobs(3000, 0.4), 4, gap=1e-3, n_jobs=2)
+    """2,600 points that fall into clusters: the gap is reached, and the certificate proves it."""
+    result = solve(blobs(2600, 0.4), 4, gap=2e-3, n_jobs=2)
     assert result.status is SolveStatus.OPTIMAL
     assert result.parts > 1
     result.save(tmp_path, report=False)
-    assert verify(tmp_path, gap=1e-3, n_jobs=2).n_parts >= 1
+    assert verify(tmp_path, gap=2e-3, n_jobs=2).n_parts >= 1
 
 
 def test_one_process_and_two_and_an_executor_prove_the_same() -> None:
@@ -210,6 +212,29 @@ def test_a_task_carries_its_own_points_and_nothing_else() -> None:
         (outcome,) = perform_parts(pickle.loads(pickle.dumps(task)))  # noqa: S301  # our own
         assert 0 < outcome.value <= outcome.own_cost * (1 + 1e-9)
     assert abs(sizes[1] - sizes[0]) < 500
+
+
+# A killed worker cannot clean up after itself, and loky's finalizers complain about that.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_killed_process_costs_only_its_parts() -> None:
+    """SIGKILL for a local worker: a new pool bounds what is left."""
+    killed: list[int] = []
+
+    def kill_one(progress: Progress) -> None:
+        if progress.parts_done >= 2 and not killed and worker_pids():
+            killed.append(worker_pids()[0])
+            os.kill(killed[-1], signal.SIGKILL)
+
+    undisturbed = solve(blobs(1600), 4, part_size=80)
+    result = solve(blobs(1600), 4, part_size=80, n_jobs=2, callback=kill_one)
+    assert killed
+    assert "given up" not in result.message
+    assert result.lower_bound == pytest.approx(undisturbed.lower_bound, rel=0.01)
+    for _ in range(100):  # processes that were about to start are ended once they have
+        if not worker_pids():
+            break
+        time.sleep(0.1)
+    assert worker_pids() == []
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -58,12 +59,21 @@ class Split:
         own = [self.points[self.start[p] : self.start[p + 1]] for p in parts]
         return len(np.unique(group_of[np.concatenate([*own, self.shared])]))
 
-    def left_out(self, presolved: Presolved) -> int:
-        """Count the cannot-links between super-points that are together in no part."""
+    def left_out(self, presolved: Presolved, unions: Iterable[tuple[int, ...]] = ()) -> int:
+        """Count the cannot-links between super-points that are together in no part.
+
+        Parameters
+        ----------
+        unions
+            Parts that were united.
+        """
         points = presolved.super_points
         edges = points.graph.edges
         part = np.full(len(points.group_of), -1, dtype=np.int64)
-        part[self.points] = np.repeat(np.arange(self.n_parts), np.diff(self.start))
+        name = np.arange(self.n_parts)
+        for union in unions:
+            name[list(union)] = union[0]
+        part[self.points] = np.repeat(name, np.diff(self.start))
         of_group = np.full(points.size, -1, dtype=np.int64)
         of_group[points.group_of] = part
         divided = np.zeros(points.size, dtype=np.bool_)  # in several parts: counted as together with everything

@@ -36,20 +36,18 @@ class AdmmSettings:
 
     Attributes
     ----------
-    penalty, penalty_decay, final_penalty, final_penalty_each
-        Weight of the distance between the two iterates, in units of the scatter: its first value, its factor each time
-        cuts are replaced, and its smallest value, which is the larger of ``final_penalty`` and ``final_penalty_each``
-        divided by the number of super-points. A large penalty converges fast to the plain relaxation; a small one gets
-        the last digits out of many cuts, which small problems do not have.
-    warm_penalty
-        Its first value for a start with cuts.
+    penalty, warm_penalty
+        Weight of the distance between the two iterates, in units of the scatter: its first value, and that for a start
+        with cuts from which it is not known.
     balance_every, balance
-        While there are no cuts, the penalty moves every so many iterations towards where the primal residual is
-        ``balance`` times the dual one.
+        Every so many iterations the penalty moves towards where the primal residual is ``balance`` times the dual one,
+        both relative to the size of the iterates: how far the two sets are apart against how far the multipliers move.
     over_relaxation
         Between 1 (none) and 2.
     sweeps
         Visits to each cut in an iteration.
+    inexactness
+        The error of a subspace step must not exceed this many times the distance of the iterates.
     largest_balancing
         Most that the penalty changes by at a time.
     spectral
@@ -57,14 +55,12 @@ class AdmmSettings:
     """
 
     penalty: float = 0.4
-    penalty_decay: float = 0.8
-    final_penalty: float = 0.04
-    final_penalty_each: float = 8.0
     warm_penalty: float = 0.1
     balance_every: int = 10
-    balance: float = 2.5
+    balance: float = 4.0
     over_relaxation: float = 1.6
     sweeps: int = 2
+    inexactness: float = 1.0
     largest_balancing: float = 1.4
     spectral: SpectralSettings = field(default_factory=SpectralSettings)
 
@@ -80,14 +76,25 @@ class AdmmSettings:
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """What a solver can be started from: matrices whose upper triangles count, and cuts with multipliers.
+    """What a solver can be started from.
 
-    If limits on sizes are rows (:class:`~.sizes.SizeRows`), there are two multipliers for each super-point.
+    Attributes
+    ----------
+    primal, dual
+        Matrices whose upper triangles count.
+    cuts
+        Cuts with their multipliers.
+    penalty, threshold
+        Where these had got to, if that is known: the solver's penalty, and the smallest violation worth a cut.
+    size_multipliers
+        If limits on sizes are rows (:class:`~.sizes.SizeRows`), two multipliers for each super-point.
     """
 
     primal: FloatArray
     dual: FloatArray
     cuts: Cuts
+    penalty: float | None = None
+    threshold: float | None = None
     size_multipliers: FloatArray | None = None
 
     @classmethod
@@ -112,8 +119,9 @@ class Admm:
         self._sizes = make_size_rows(relaxation, start.size_multipliers)
         self._set_cuts(start.cuts)
         self.iterations = 0
-        self.penalty = settings.penalty if len(start.cuts) == 0 else settings.warm_penalty
+        self.penalty = start.penalty or (settings.penalty if len(start.cuts) == 0 else settings.warm_penalty)
         self.primal_residual = self.dual_residual = np.inf
+        self._difference = np.inf
         self.spectral_seconds = self.polyhedral_seconds = 0.0
         self._spectral_projector = SpectralProjector(
             relaxation.direction, relaxation.n_clusters - 1, seed, settings.spectral
@@ -139,17 +147,18 @@ class Admm:
         between = time.perf_counter()
         self._update_polyhedral_and_dual()
         self.iterations += 1
-        if len(self.cuts) == 0 and self.iterations % self.settings.balance_every == 0:
+        if self.iterations % self.settings.balance_every == 0:
             self._balance_penalty()
         self.spectral_seconds += between - began
         self.polyhedral_seconds += time.perf_counter() - between
 
     def _update_spectral(self) -> None:
         slope = (self.relaxation.objective, self.dual)
-        self._spectral = self._spectral_projector.project(self.primal, slope, 1.0 / self.penalty)
+        tolerance = self.settings.inexactness * self._difference
+        self._spectral = self._spectral_projector.project(self.primal, slope, 1.0 / self.penalty, tolerance)
 
     def _update_polyhedral_and_dual(self) -> None:
-        self.primal_residual, change = self._polyhedral_projector.update(
+        difference, change, primal_norm, dual_norm = self._polyhedral_projector.update(
             self._spectral,
             self.primal,
             self.dual,
@@ -158,7 +167,9 @@ class Admm:
             self.penalty,
             self.settings.over_relaxation,
         )
-        self.dual_residual = self.penalty * change
+        self._difference = difference
+        self.primal_residual = difference / max(primal_norm, _TINY)
+        self.dual_residual = self.penalty * change / max(dual_norm, _TINY)
 
     def _balance_penalty(self) -> None:
         ratio = self.primal_residual / max(self.settings.balance * self.dual_residual, _TINY)
@@ -170,13 +181,10 @@ class Admm:
         return self.cuts.with_multipliers(self.multipliers / self.rows.norms)
 
     def replace_cuts(self, cuts: Cuts) -> None:
-        """Go on with other cuts, with the multipliers they bring, and with a smaller penalty."""
+        """Go on with other cuts, with the multipliers they bring."""
         if self._sizes is not None:
             self._sizes.renew(self._all_multipliers[len(self.cuts) :], np.diag(self.spectral_matrix()))
         self._set_cuts(cuts)
-        settings = self.settings
-        final = max(settings.final_penalty, settings.final_penalty_each / self.relaxation.size)
-        self.penalty = max(final, min(self.penalty, settings.penalty) * settings.penalty_decay)
 
     def _set_cuts(self, cuts: Cuts) -> None:
         """Use cuts with the multipliers they bring, and the rows of limits on sizes after them."""
@@ -199,7 +207,8 @@ class Admm:
 
     def snapshot(self) -> Iterate:
         """Copy the present iterate."""
-        return Iterate(self.primal.copy(), self.dual.copy(), self.current_cuts(), self._size_multipliers())
+        sizes = self._size_multipliers()
+        return Iterate(self.primal.copy(), self.dual.copy(), self.current_cuts(), self.penalty, size_multipliers=sizes)
 
     def safe_bound(self) -> SafeBound:
         """Prove a bound from the present multipliers."""

@@ -56,7 +56,7 @@ class WarmStart(Start):
             Iterate.cold(relaxation).primal,
             dual_of(step, relaxation),
             cuts_of(step, points.size),
-            size_multipliers_of(step, relaxation),
+            size_multipliers=size_multipliers_of(step, relaxation),
         )
         return cls(points.group_of, points.weights, iterate)
 
@@ -105,6 +105,7 @@ class RelaxationBounder:
             seed=question.seed,
             deadline=question.deadline,
             on_round=on_round,
+            n_threads=question.n_threads,
         )
         return Answer(
             as_bound(outcome.proven, outcome.best),

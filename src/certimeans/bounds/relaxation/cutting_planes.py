@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from certimeans._typing import FloatArray
 from certimeans.bounds.protocol import RoundStatistics, StopReason
 from certimeans.bounds.relaxation.admm import Admm, AdmmSettings, Iterate
 from certimeans.bounds.relaxation.cuts.separation import SeparationSettings, Separator
+from certimeans.bounds.relaxation.forecast import forecast_gain
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.safe_bound import NO_BOUND, SafeBound
 from certimeans.bounds.relaxation.spectral import SpectralError
@@ -25,12 +26,17 @@ class CuttingPlaneSettings:
     Attributes
     ----------
     first_iterations, iterations
-        Solver iterations before the first separation, and in each round after it.
+        Solver iterations before the first separation, and at least in each round after it.
+    max_iterations, rising_share
+        A round goes on, up to so many iterations, while the bound rises at least at this share of the rate of the round
+        before.
     bound_every, large_size
         Iterations between two bounds; twice as many from ``large_size`` super-points on.
-    stall_rounds, stall_progress, stall_new_cuts
-        The loop stalls if over that many rounds the distance to the pruning value shrank by less than this share, and
-        the last round found fewer new cuts than this share of all, or over twice as many rounds in any case.
+    few_new_cuts
+        If fewer cuts than this share of those in use are new, weaker violations count from then on.
+    min_rounds, patience
+        From that round on the loop ends if the bound is not expected to reach its target: if so many times what it
+        gained in the second half of all iterations is less than what is missing.
     max_rounds
         Rounds at most; ``None`` for no limit.
     use_cuts
@@ -41,20 +47,23 @@ class CuttingPlaneSettings:
     separation: SeparationSettings = field(default_factory=SeparationSettings)
     first_iterations: int = 40
     iterations: int = 30
+    max_iterations: int = 120
+    rising_share: float = 0.5
     bound_every: int = 15
     large_size: int = 700
-    stall_rounds: int = 4
-    stall_progress: float = 0.3
-    stall_new_cuts: float = 0.12
+    few_new_cuts: float = 0.3
+    patience: float = 1.5
+    min_rounds: int = 5
     max_rounds: int | None = None
     use_cuts: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("first_iterations", "iterations", "bound_every", "stall_rounds"):
+        for name in ("first_iterations", "iterations", "max_iterations", "bound_every", "min_rounds"):
             if getattr(self, name) < 1:
                 raise ValueError(f"CuttingPlaneSettings.{name} must be at least 1; got {getattr(self, name)}")
-        if not 0 < self.stall_progress < 1:
-            raise ValueError(f"CuttingPlaneSettings.stall_progress must be between 0 and 1; got {self.stall_progress}")
+        for name in ("rising_share", "few_new_cuts", "patience"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"CuttingPlaneSettings.{name} must not be negative; got {getattr(self, name)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +101,7 @@ def bound_by_cutting_planes(
     seed: int = 0,
     deadline: Deadline | None = None,
     on_round: Callable[[RoundStatistics, SafeBound, Iterate], None] | None = None,
+    n_threads: int = 1,
 ) -> RelaxationOutcome:
     """Bound the cost of every clustering from below, as far as ``pruning_value``.
 
@@ -108,10 +118,14 @@ def bound_by_cutting_planes(
         Looked at after each iteration.
     on_round
         Told about each round, with the best bound so far and the iterate that proves it.
+    n_threads
+        How many threads look for cuts; the outcome does not depend on it.
     """
     settings = settings or CuttingPlaneSettings()
     value = pruning_value if callable(pruning_value) else lambda: pruning_value
-    loop = _Loop(relaxation, value, start or Iterate.cold(relaxation), settings, seed, deadline or Deadline())
+    start = start or Iterate.cold(relaxation)
+    separator = Separator(settings.separation, seed, n_threads, start.threshold)
+    loop = _Loop(relaxation, value, start, settings, separator, seed, deadline or Deadline())
     reason = loop.run(on_round)
     return RelaxationOutcome(
         reason,
@@ -131,6 +145,7 @@ class _Loop:
         pruning_value: Callable[[], float],
         start: Iterate,
         settings: CuttingPlaneSettings,
+        separator: Separator,
         seed: int,
         deadline: Deadline,
     ) -> None:
@@ -142,10 +157,12 @@ class _Loop:
         self.settings = settings
         self.deadline = deadline
         self.solver = Admm(relaxation, start, settings.admm, seed)
-        self.separator = Separator(settings.separation, seed)
+        self.separator = separator
         self.best = start
         self.best_proven = NO_BOUND
         self.rounds: list[RoundStatistics] = []
+        self.curve: list[tuple[int, float]] = []
+        self.current_bounds: list[float] = []
         self.new_cuts = 0
         self.separation_seconds = self.bound_seconds = 0.0
         self._bound_every = settings.bound_every * (2 if relaxation.size >= settings.large_size else 1)
@@ -172,7 +189,7 @@ class _Loop:
         is_first = not self.rounds and not self._is_warm
         count = self.settings.first_iterations if is_first else self.settings.iterations
         done = self.solver.iterations
-        reason = self._iterate(count) or self._give_up()
+        reason = self._iterate(count) or self._go_on_while_rising(count) or self._give_up()
         if reason is None and self.settings.use_cuts:
             self._separate()
         spent = [now - then for now, then in zip(self._seconds(), before, strict=True)]
@@ -200,14 +217,32 @@ class _Loop:
                 return reason
         return None
 
+    def _go_on_while_rising(self, done: int) -> StopReason | None:
+        """Go on with the same cuts while the bound rises no slower than in the round before."""
+        if not self.rounds:
+            return None
+        last = self.rounds[-1]
+        before = self.rounds[-2].safe_lower_bound if len(self.rounds) > 1 else -np.inf
+        rate = (last.safe_lower_bound - before) / last.iterations
+        while done < self.settings.max_iterations:
+            (then, bound), (now, risen) = self.curve[-2:]
+            if not risen - bound > self.settings.rising_share * rate * (now - then):
+                return None
+            if reason := self._iterate(self._bound_every):
+                return reason
+            done += self._bound_every
+        return None
+
     def _bound_reaches_target(self) -> StopReason | None:
         """Bound, and say whether that is enough, or whether nothing but the allowance for rounding is missing."""
         began = time.perf_counter()
         bound = self.solver.safe_bound()
         if bound.safe_lower_bound > self.best_bound:
             self.best_proven = bound
-            self.best = self.solver.snapshot()
+            self.best = replace(self.solver.snapshot(), threshold=self.separator.threshold)
         self.bound_seconds += time.perf_counter() - began
+        self.curve.append((self.solver.iterations, self.best_bound))
+        self.current_bounds.append(bound.safe_lower_bound)
         value = self.pruning_value()
         if self.best_bound >= value:
             return StopReason.REACHED
@@ -224,27 +259,24 @@ class _Loop:
         settings = self.settings
         if settings.max_rounds is not None and len(self.rounds) + 1 >= settings.max_rounds:
             return StopReason.ROUNDS
-        few_new_cuts = self.new_cuts < settings.stall_new_cuts * max(1, len(self.solver.cuts))
-        slow = self._has_shrunk_little(settings.stall_rounds)
-        if slow and (few_new_cuts or self._has_shrunk_little(2 * settings.stall_rounds)):
-            return StopReason.STALLED
-        return None
-
-    def _has_shrunk_little(self, rounds: int) -> bool:
-        """Whether the distance to the target shrank too little over the last rounds."""
-        if len(self.rounds) < rounds:
-            return False
-        earlier = self.rounds[-rounds].safe_lower_bound
-        if not np.isfinite(earlier):
-            return False
+        if len(self.rounds) + 1 < settings.min_rounds:
+            return None
         target = min(self.pruning_value(), self.solver.relaxation.scatter)
-        return target - self.best_bound > (1 - self.settings.stall_progress) * (target - earlier)
+        return None if self._expected_bound() >= target else StopReason.STALLED
+
+    def _expected_bound(self) -> float:
+        """Extrapolate the best bound, and the present one: new cuts, or a branch, may have thrown it back."""
+        work, best = zip(*self.curve, strict=True)
+        curves = (best, self.current_bounds)
+        return max(curve[-1] + self.settings.patience * forecast_gain(work, curve) for curve in curves)
 
     def _separate(self) -> None:
         began = time.perf_counter()
         kept = self.solver.current_cuts().purged()
         cuts = kept.extended(self.separator.find(self.solver.spectral_matrix(), self.solver.relaxation, self.deadline))
         self.new_cuts = len(cuts) - len(kept)
+        if self.new_cuts < self.settings.few_new_cuts * len(kept):
+            self.separator.lower_threshold()
         self.solver.replace_cuts(cuts)
         self.separation_seconds += time.perf_counter() - began
 

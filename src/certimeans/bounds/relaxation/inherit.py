@@ -35,7 +35,7 @@ def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, gro
         cuts = cuts.merged(group_of)
         if sizes is not None:
             sizes = np.asarray(expansion.T @ (shares[:, None] * sizes))
-    return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts, sizes)
+    return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts, iterate.penalty, iterate.threshold, sizes)
 
 
 def _compress(upper: FloatArray, expansion: csr_array) -> FloatArray:

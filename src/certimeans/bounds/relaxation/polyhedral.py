@@ -34,7 +34,7 @@ class PolyhedralProjector:
         rows: CutRows,
         penalty: float,
         over_relaxation: float,
-    ) -> tuple[float, float]:
+    ) -> tuple[float, float, float, float]:
         """Update X, L and the multipliers in place, as the solver's second and third step.
 
         With Y the relaxed spectral iterate, X becomes the projection of T = Y + L / penalty, and L becomes
@@ -42,8 +42,8 @@ class PolyhedralProjector:
 
         Returns
         -------
-        tuple[float, float]
-            Norms of Y - X and of the change of X.
+        tuple[float, float, float, float]
+            Norms of Y - X, of the change of X, of X and of L.
         """
         _fill_target(spectral, self.direction, primal, dual, penalty, over_relaxation, self._target)
         _apply_cuts(
@@ -134,10 +134,10 @@ def _write_back(
     penalty: float,
     over_relaxation: float,
     target: FloatArray,
-) -> tuple[float, float]:
+) -> tuple[float, float, float, float]:
     size = len(direction)
     half_root = np.sqrt(0.5)
-    difference, change = 0.0, 0.0
+    difference, change, primal_square, dual_square = 0.0, 0.0, 0.0, 0.0
     for i in range(size):
         for j in range(i, size):
             twice = 1.0 if i == j else 2.0
@@ -149,4 +149,6 @@ def _write_back(
             change += twice * (entry - primal[i, j]) ** 2
             dual[i, j] += penalty * (relaxed - entry)
             primal[i, j] = entry
-    return np.sqrt(difference), np.sqrt(change)
+            primal_square += twice * entry**2
+            dual_square += twice * dual[i, j] ** 2
+    return np.sqrt(difference), np.sqrt(change), np.sqrt(primal_square), np.sqrt(dual_square)

@@ -36,7 +36,7 @@ class BoxProjector(PolyhedralProjector):
         rows: CutRows,
         penalty: float,
         over_relaxation: float,
-    ) -> tuple[float, float]:
+    ) -> tuple[float, float, float, float]:
         """Update X, L and the multipliers in place."""
         _fill_target(spectral, self.direction, primal, dual, penalty, over_relaxation, self._target)
         _apply_rows(
@@ -118,10 +118,10 @@ def _write_back(  # noqa: PLR0913  # the same
     penalty: float,
     over_relaxation: float,
     target: FloatArray,
-) -> tuple[float, float]:
+) -> tuple[float, float, float, float]:
     size = len(direction)
     half_root = np.sqrt(0.5)
-    difference, change = 0.0, 0.0
+    difference, change, primal_square, dual_square = 0.0, 0.0, 0.0, 0.0
     for i in range(size):
         for j in range(i, size):
             twice = 1.0 if i == j else 2.0
@@ -134,4 +134,6 @@ def _write_back(  # noqa: PLR0913  # the same
             change += twice * (entry - primal[i, j]) ** 2
             dual[i, j] += penalty * (relaxed - entry)
             primal[i, j] = entry
-    return np.sqrt(difference), np.sqrt(change)
+            primal_square += twice * entry**2
+            dual_square += twice * dual[i, j] ** 2
+    return np.sqrt(difference), np.sqrt(change), np.sqrt(primal_square), np.sqrt(dual_square)

@@ -52,7 +52,7 @@ class SpectralSettings:
     """
 
     smallest_size: int = 60
-    largest_share: float = 0.6
+    largest_share: float = 0.3
     full_every: int = 60
     filter_degree: int = 3
     spare_share: float = 0.2
@@ -100,11 +100,17 @@ class SpectralProjector:
         self._basis: Single | None = None  # Ritz vectors, by increasing Ritz value
         self._damped = (0.0, 0.0)  # the interval of the spectrum that the filter damps
         self._since_full = 0
+        self.error = 0.0
 
-    def project(self, primal: FloatArray, slope: tuple[FloatArray, FloatArray], step: float) -> Single:
-        """Project ``primal - step * (sum of slope)`` and return R, the part beside u u'; reads upper triangles only."""
+    def project(
+        self, primal: FloatArray, slope: tuple[FloatArray, FloatArray], step: float, tolerance: float = np.inf
+    ) -> Single:
+        """Project ``primal - step * (sum of slope)`` and return R, the part beside u u'; reads upper triangles only.
+
+        With an error above ``tolerance`` a subspace step does not count.
+        """
         if self._basis is not None and self._since_full < self.settings.full_every:
-            projected = self._project_in_subspace(primal, slope, step, self._basis)
+            projected = self._project_in_subspace(primal, slope, step, self._basis, tolerance)
             if projected is not None:
                 self.n_subspace += 1
                 self._since_full += 1
@@ -134,7 +140,12 @@ class SpectralProjector:
         return _assemble(vectors[:, unused:], levels[unused:])
 
     def _project_in_subspace(
-        self, primal: FloatArray, slope: tuple[FloatArray, FloatArray], step: float, basis: Single
+        self,
+        primal: FloatArray,
+        slope: tuple[FloatArray, FloatArray],
+        step: float,
+        basis: Single,
+        tolerance: float,
     ) -> Single | None:
         """Take one subspace step; ``None`` if it fails a check."""
         low, high = self._damped
@@ -149,7 +160,8 @@ class SpectralProjector:
         orthonormal = _orthonormalise(filtered)
         if orthonormal is None:
             return None
-        small = orthonormal.T @ (matrix @ orthonormal)
+        image = matrix @ orthonormal
+        small = orthonormal.T @ image
         values, rotation, failed = ssyevd(0.5 * (small + small.T))
         if failed or not np.isfinite(values[0]) or values[0] < low:
             return None  # a Ritz value below the damped interval: the estimate of the spectrum's end was wrong
@@ -158,6 +170,10 @@ class SpectralProjector:
         if unused < self.settings.min_unused:
             return None  # there may be more wanted vectors than the subspace holds
         vectors = orthonormal @ rotation
+        residual = image @ rotation[:, unused:] - vectors[:, unused:] * values[unused:]
+        self.error = float(np.linalg.norm(residual))
+        if self.error > tolerance:
+            return None
         wanted = len(levels) - unused
         keep = max(0, unused - self._spare(wanted))
         self._basis = np.asfortranarray(vectors[:, keep:])

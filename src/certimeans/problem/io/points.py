@@ -13,6 +13,7 @@ from certimeans._typing import FloatArray
 from certimeans.errors import InputError
 from certimeans.problem.io import text
 from certimeans.problem.io.layout import MISSING_WORDS, Row, find_name_columns, has_header, has_size_line, is_text
+from certimeans.problem.io.plain import LARGE_TEXT, read_plain_table
 from certimeans.problem.io.text import PathLike, as_number, is_number, shown
 from certimeans.problem.validation import as_points
 
@@ -80,6 +81,8 @@ def read_points(path: PathLike, *, columns: Sequence[str | int] | None = None) -
     data = text.read_bytes(path)
     if data.startswith(np.lib.format.MAGIC_PREFIX):
         return PointsFile(_read_npy(path, columns))
+    if len(data) >= LARGE_TEXT and (large := _read_large(path, data, columns)) is not None:
+        return large
     lines = text.content_lines(text.decode(path, data))
     if not lines:
         raise InputError(f"{path}: the file is empty; give one point per line")
@@ -109,6 +112,29 @@ def read_points(path: PathLike, *, columns: Sequence[str | int] | None = None) -
         tuple(titles[number] for number in features) if titles else None,
         table[names[0]] if names else None,
         n_clusters,
+        tuple(notes),
+    )
+
+
+def _read_large(path: PathLike, data: bytes, columns: Sequence[str | int] | None) -> PointsFile | None:
+    """Read a large file of plain numbers; ``None`` if it is not that plain."""
+
+    def choose(titles: tuple[str, ...] | None, width: int) -> list[int]:
+        return [] if columns is None else _choose(path, columns, titles, width)
+
+    table = read_plain_table(path, data, choose)
+    if table is None:
+        return None
+    titles, size = table.titles, table.size_line
+    notes = [f"the first line, {shown(' '.join(size))}, is read as the size of the table"] if size else []
+    if titles and any(map(is_number, titles)):
+        notes.append(f"the first line, {shown(' '.join(titles))}, is read as titles of columns")
+    notes += [f"{_column(number, titles)} is used as names, not as a feature" for number in table.naming]
+    return PointsFile(
+        table.values,
+        tuple(titles[number] for number in table.features) if titles else None,
+        table.names,
+        int(size[2]) if len(size) == 3 else None,
         tuple(notes),
     )
 

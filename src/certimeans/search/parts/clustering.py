@@ -27,6 +27,7 @@ def find_clustering(
     seed: int,
     must_stop: Callable[[], bool],
     announce: Callable[[], None],
+    n_threads: int = 1,
 ) -> None:
     """Search for a clustering, and offer what is found to the incumbent.
 
@@ -38,6 +39,8 @@ def find_clustering(
         Asked again and again.
     announce
         Called when the incumbent may have changed.
+    n_threads
+        How many threads may search.
     """
     points = presolved.super_points
     found: SimpleQueue[IntArray] = SimpleQueue()
@@ -52,6 +55,7 @@ def find_clustering(
         deadline=own,
         settings=settings,
         on_improvement=found.put,
+        n_threads=n_threads,
     )
     told = time.monotonic()
     while not wait([searching], timeout=0.1).done and not must_stop():

@@ -34,6 +34,7 @@ class Cover:
         self.known: dict[Key, Known] = {}
         self._children: dict[Key, tuple[Key, ...]] = {}
         self._values: dict[Key, float] = dict.fromkeys(self.tops, 0.0)
+        self._total: float | None = 0.0  # None if it has to be added up again
 
     def take(self, key: Key, known: Known) -> None:
         """Take over a bound if it is better than what was known."""
@@ -42,6 +43,7 @@ class Cover:
             self.known[key] = known
         if key in self._values:
             self._values[key] = self.value(key)
+            self._total = None
 
     def value(self, key: Key) -> float:
         """Return what is proven about a part, rounded down."""
@@ -59,7 +61,9 @@ class Cover:
 
     def total(self) -> float:
         """Return the sum of all bounds, rounded down: proven."""
-        return _sum_down(list(self._values.values()))
+        if self._total is None:
+            self._total = _sum_down(list(self._values.values()))
+        return self._total
 
     def unite(self, unions: Iterable[Sequence[Key]]) -> list[Key]:
         """Put parts together; return the names of the new ones."""
@@ -72,6 +76,7 @@ class Cover:
             self._values[key] = self.value(key)
             new.append(key)
         self.tops = list(self._values)
+        self._total = None
         return new
 
     def restore(self, key: Key) -> bool:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +33,7 @@ from certimeans.search.parts.clustering import find_clustering
 from certimeans.search.parts.cover import Cover, Known
 from certimeans.search.parts.dispatch import Dispatcher
 from certimeans.search.parts.plan import union_factor
-from certimeans.search.parts.sizing import Sizing
+from certimeans.search.parts.sizing import Sizing, StoppedError
 from certimeans.search.parts.store import PartStore, Plan
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 from certimeans.search.parts.workers import PartWorkers, make_part_workers
@@ -89,6 +90,7 @@ def search_by_parts(  # noqa: PLR0913  # all that a run depends on
         search = PartsSearch(
             presolved, workers, store, incumbent, limits, deadline, seed, part_size, on_progress, settings
         )
+        search.n_threads = n_jobs
         return search.run()
     finally:
         workers.close()
@@ -135,6 +137,7 @@ class PartsSearch:
         self.seed = seed
         self.part_size = part_size
         self.settings = settings or NodeSettings()
+        self.n_threads = 1  # of the search for a clustering, before the workers have anything to do
         self._on_progress = on_progress
         self._covariance = incumbent.nothing_proven
         self._cover: Cover | None = None
@@ -158,7 +161,8 @@ class PartsSearch:
         if plan is None or self.incumbent.clustering is None:
             self._search()
         if self._stop_reason() is None:
-            self._bound(plan)
+            with suppress(StoppedError):
+                self._bound(plan)
         status = self._stop_reason() or SolveStatus.INTERRUPTED
         return self._outcome(status)
 
@@ -176,6 +180,7 @@ class PartsSearch:
             self.seed,
             self._must_stop,
             self._announce,
+            self.n_threads,
         )
 
     def _bound(self, plan: Plan | None) -> None:
@@ -313,14 +318,15 @@ class PartsSearch:
         cover, points = self._cover, self.presolved.super_points
         if isinstance(self.part_size, int) or len(cover.tops) == 1 or self._dispatcher.given_up:
             return []
-        largest = self._sizing().largest()
+        sizing = self._sizing()
+        largest = sizing.largest()
         size = -(-points.size // len(cover.tops))
         tops = sorted(cover.tops, key=lambda key: -cover.loss(key))
         takes = self._now.mean_seconds * len(tops) / self.workers.capacity
         factor = union_factor(
             size, largest, self.limits.gap, self.deadline.remaining(), takes, lambda f: self._own_loss(tops, f)
         )
-        if factor == 1 and len(tops) > 1 and points.size <= largest:
+        if factor == 1 and sizing.has_room_for_all():
             factor = len(tops)
         if factor == 1:
             return []
@@ -414,7 +420,7 @@ class PartsSearch:
             size=max(self._split.size_of(key, group_of) for key in self._cover.tops),
             shared=len(self._split.shared),
             links=len(self.presolved.super_points.graph.edges),
-            links_left_out=self._split.left_out(self.presolved),
+            links_left_out=self._split.left_out(self.presolved, self._cover.tops),
         )
 
     def _message(self, status: SolveStatus) -> str:

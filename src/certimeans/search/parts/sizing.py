@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from certimeans._typing import IntArray
 from certimeans.bounds.parts.bounding import Effort
 from certimeans.bounds.parts.matching import Template
 from certimeans.bounds.parts.splitting import Split, make_part, split_into_parts
+from certimeans.bounds.relaxation.bounder import LARGEST_SIZE
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import Presolved
+from certimeans.search.background import in_background
 from certimeans.search.memory import memory_limit
 from certimeans.search.parts.dispatch import Dispatcher
 from certimeans.search.parts.plan import Circumstances, Pilot, choose_size, first_size
@@ -24,6 +27,11 @@ _BYTES_PER_ENTRY = 120  # of a part's relaxation, divided by the square of its s
 _SHARE_FOR_PARTS = 0.7  # of the time that is left: a first pass has to be over before it ends
 _SHARE_FOR_SPLIT = 0.15
 _SHARE_FOR_PILOT = 0.1
+_POLL_SECONDS = 0.05
+
+
+class StoppedError(Exception):
+    """There is a reason to stop; whoever asked knows which."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,20 +59,44 @@ class Sizing:
     templates: dict[int, Template | Path] = field(default_factory=dict)
 
     def split(self, labels: IntArray, n_parts: int, sweeps: int | None = None) -> Split:
-        """Split along a clustering of the super-points."""
+        """Split along a clustering of the super-points, in a thread that is left behind if need be.
+
+        Raises
+        ------
+        StoppedError
+            If there is a reason to stop before that is done.
+        """
         settings, deadline = self.settings.parts, self.deadline
         if sweeps is not None:
             settings = replace(settings, sweeps=sweeps)
         if math.isfinite(deadline.remaining()):
             deadline = deadline.within(_SHARE_FOR_SPLIT * deadline.remaining())
-        return split_into_parts(
-            self.presolved, labels, n_parts, settings, seed=self.seed, negligible=self.negligible, deadline=deadline
+        splitting = in_background(
+            split_into_parts,
+            self.presolved,
+            labels,
+            n_parts,
+            settings,
+            seed=self.seed,
+            negligible=self.negligible,
+            deadline=deadline,
         )
+        while not wait([splitting], timeout=_POLL_SECONDS).done:
+            if self.must_stop():
+                raise StoppedError
+        return splitting.result()
 
     def largest(self) -> int:
         """Return the largest part that memory has room for, as many at a time as there are workers."""
-        allowed = memory_limit(self.settings.memory_limit) / max(1, self.workers.capacity)
-        return max(2, min(self.settings.parts.largest, int(math.sqrt(allowed / _BYTES_PER_ENTRY))))
+        return max(2, min(self.settings.parts.largest, self._fitting(self.workers.capacity)))
+
+    def has_room_for_all(self) -> bool:
+        """Whether the whole could be bounded at once, as a last resort: a certificate and memory have room for it."""
+        return self.presolved.super_points.size <= min(LARGEST_SIZE, self._fitting(1))
+
+    def _fitting(self, at_a_time: int) -> int:
+        allowed = memory_limit(self.settings.memory_limit) / max(1, at_a_time)
+        return int(math.sqrt(allowed / _BYTES_PER_ENTRY))
 
     def choose(self, labels: IntArray) -> int:
         """Return how many super-points a part should have."""

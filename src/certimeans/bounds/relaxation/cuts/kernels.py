@@ -13,37 +13,47 @@ from certimeans.randomness import RandomState, random_below
 
 @compiled_fast
 def violated_triangles(
-    matrix: FloatArray, order: IntArray, rows: IntArray, threshold: float, limit: int
+    matrix: FloatArray, rows: IntArray, threshold: float, limit: int, max_companions: int, random: RandomState
 ) -> tuple[Members, FloatArray]:
     """Find the triangles Z_ij + Z_ih - Z_ii - Z_jh > threshold with the largest violations.
 
-    Only j and h with Z_ij and Z_ih above the given threshold are looked at: otherwise a pair cut is violated too.
-    Returns at least ``limit`` of them, if there are so many, as rows (i, j, h). ``order[i]`` lists all super-points by
-    decreasing Z_ij, so the search can stop as soon as Z_ij + Z_ih cannot exceed Z_ii any more. When the buffer is full,
-    the weaker part of it is dropped and the threshold rises to what is left; visiting ``rows`` in random order makes it
-    rise early.
+    Only j and h with Z_ij and Z_ih above the given threshold are looked at: otherwise a pair cut is violated too; and
+    if there are more than ``max_companions``, a random sample of these. Returns at least ``limit`` triangles, if so
+    many were found, as rows (i, j, h). Companions are sorted by decreasing Z_ij, so that the search can stop as soon as
+    Z_ij + Z_ih cannot exceed Z_ii any more. When the buffer is full, the weaker part of it is dropped and the threshold
+    rises to what is left; visiting ``rows`` in random order makes it rise early.
     """
     size = matrix.shape[0]
     capacity = 4 * limit + 16
     triangles = np.empty((capacity, 3), dtype=np.int32)
     violation = np.empty(capacity, dtype=np.float64)
+    companions = np.empty(size, dtype=np.int64)
+    shares = np.empty(size, dtype=np.float64)
     count = 0
     negligible = threshold
     for i in rows:
-        for p in range(size):
-            j = order[i, p]
+        largest = 0.0
+        for j in range(size):
+            if j != i:
+                largest = max(largest, matrix[i, j])
+        # With a smaller share, not even the largest one makes a violated triangle.
+        near = _companions_above(matrix, i, max(negligible, matrix[i, i] + threshold - largest), companions)
+        near = _sample(companions, near, max_companions, random)
+        for p in range(near):
+            shares[p] = -matrix[i, companions[p]]
+        order = np.argsort(shares[:near])
+        for p in range(near):
+            j = companions[order[p]]
             first = matrix[i, j]
-            if first <= negligible or 2 * first <= matrix[i, i] + threshold:
+            if 2 * first <= matrix[i, i] + threshold:
                 break
-            if j == i:
-                continue
-            for q in range(p + 1, size):
-                h = order[i, q]
+            for q in range(p + 1, near):
+                h = companions[order[q]]
                 second = matrix[i, h]
-                if second <= negligible or first + second <= matrix[i, i] + threshold:
+                if first + second <= matrix[i, i] + threshold:
                     break
                 excess = first + second - matrix[i, i] - matrix[j, h]
-                if h != i and excess > threshold:
+                if excess > threshold:
                     triangles[count, 0] = i
                     triangles[count, 1] = j
                     triangles[count, 2] = h
@@ -53,6 +63,29 @@ def violated_triangles(
                         threshold = _threshold_for(violation, threshold, limit)
                         count = _drop_below(triangles, violation, threshold)
     return triangles[:count], violation[:count]
+
+
+@compiled_fast
+def _companions_above(matrix: FloatArray, centre: int, threshold: float, companions: IntArray) -> int:
+    """Collect the super-points that share more than ``threshold`` with the centre; return how many there are."""
+    near = 0
+    for j in range(matrix.shape[0]):
+        if j != centre and matrix[centre, j] > threshold:
+            companions[near] = j
+            near += 1
+    return near
+
+
+@compiled_fast
+def _sample(companions: IntArray, near: int, most: int, random: RandomState) -> int:
+    """Move a random sample to the front, in increasing order; return its size."""
+    if near <= most:
+        return near
+    for place in range(most):
+        other = place + random_below(random, near - place)
+        companions[place], companions[other] = companions[other], companions[place]
+    companions[:most].sort()
+    return most
 
 
 @compiled_fast
@@ -91,30 +124,30 @@ def violated_stars(
     negligible: float,
     starts_each: int,
     max_support: int,
+    max_companions: int,
     random: RandomState,
 ) -> tuple[Members, Coefficients, FloatArray]:
     """Find violated cuts with one -1 (the centre) and at least two +1 by local search.
 
     For each centre, ``starts_each`` random companions start a search each: flip the entry, among the centre's
-    companions, that lowers b'Zb - b'diag(Z) most, until no flip lowers it. Cuts may be found more than once.
+    companions, that lowers b'Zb - b'diag(Z) most, until no flip lowers it. If there are more than ``max_companions``,
+    a random sample of them is used. Cuts may be found more than once.
     """
     size = matrix.shape[0]
     capacity = len(centres) * starts_each
+    most = min(size, max_companions)
     members = np.full((capacity, max_support), -1, dtype=np.int32)
     coefficients = np.zeros((capacity, max_support), dtype=np.int8)
     violation = np.empty(capacity, dtype=np.float64)
     companions = np.empty(size, dtype=np.int64)
-    order = np.empty(size, dtype=np.int64)
-    chosen = np.zeros(size, dtype=np.bool_)
-    slope = np.empty(size, dtype=np.float64)
-    local = np.empty((size, size), dtype=np.float64)
+    order = np.empty(most, dtype=np.int64)
+    chosen = np.zeros(most, dtype=np.bool_)
+    slope = np.empty(most, dtype=np.float64)
+    local = np.empty((most, most), dtype=np.float64)
     count = 0
     for centre in centres:
-        near = 0
-        for j in range(size):
-            if j != centre and matrix[centre, j] > negligible * matrix[centre, centre]:
-                companions[near] = j
-                near += 1
+        near = _companions_above(matrix, centre, negligible * matrix[centre, centre], companions)
+        near = _sample(companions, near, max_companions, random)
         for p in range(near):
             order[p] = p
             for q in range(near):

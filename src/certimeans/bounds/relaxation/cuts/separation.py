@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.relaxation.cuts import kernels
-from certimeans.bounds.relaxation.cuts.pool import MAX_SUPPORT, Cuts
+from certimeans.bounds.relaxation.cuts.families import cuts_of_families
+from certimeans.bounds.relaxation.cuts.pool import MAX_SUPPORT, Coefficients, Cuts, Members
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.deadline import Deadline
-from certimeans.randomness import random_state
+from certimeans.plugins import Plugin
+from certimeans.randomness import RandomState, random_state
+
+Found = TypeVar("Found")
 
 _ENTRIES_BETWEEN_LOOKS = 250_000  # not for tuning: the deadline is looked at several times a second
+_MIN_PARTS = 4  # not for tuning: so many threads share the work evenly
 
 
 @dataclass(frozen=True)
@@ -23,8 +30,9 @@ class SeparationSettings:
 
     Attributes
     ----------
-    threshold
-        Smallest violation worth a cut, relative to the mean of Z_ii.
+    threshold, final_threshold, threshold_decay
+        Smallest violation worth a cut, relative to the mean of Z_ii: its first value, its last, and its factor each
+        time that cuts run dry.
     min_pairs, pairs_each
         Most pair cuts in a round: the larger of the first number and the second for each super-point.
     min_triangles, triangles_each
@@ -35,11 +43,18 @@ class SeparationSettings:
         Local searches for stars: at least the first number in all, and the second from each super-point.
     negligible
         A star's centre i has companions j with Z_ij above this part of Z_ii.
+    max_companions
+        If more super-points than this share a cluster with one, cuts are looked for among a random sample of them;
+        twice as many the next time if that found fewer triangles than asked for.
     max_cliques, clique_threshold
         Most clique cuts in a round, and their smallest violation as a part of ``threshold``: there are few.
+    families
+        Further cut families, from outside the package; see docs/extending.md.
     """
 
     threshold: float = 0.005
+    final_threshold: float = 0.0002
+    threshold_decay: float = 0.5
     min_pairs: int = 1000
     pairs_each: int = 4
     min_triangles: int = 3000
@@ -49,22 +64,41 @@ class SeparationSettings:
     min_star_starts: int = 4000
     star_starts_each: int = 16
     negligible: float = 0.03
+    max_companions: int = 128
     max_cliques: int = 100
     clique_threshold: float = 0.01
+    families: tuple[Plugin, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not value >= 0:
+            if name != "families" and not value >= 0:
                 raise ValueError(f"SeparationSettings.{name} must not be negative; got {value}")
 
 
 class Separator:
-    """Finds violated cuts; the same seed finds the same ones."""
+    """Finds violated cuts; the same seed finds the same ones, on any number of threads.
 
-    def __init__(self, settings: SeparationSettings, seed: int) -> None:
+    Attributes
+    ----------
+    threshold
+        The present one.
+    """
+
+    def __init__(
+        self, settings: SeparationSettings, seed: int, n_threads: int = 1, threshold: float | None = None
+    ) -> None:
         self.settings = settings
+        self.threshold = settings.threshold if threshold is None else threshold
+        self._n_threads = n_threads
         self._rng = np.random.default_rng(seed)
-        self._star_state = random_state(seed)
+        self._max_companions = settings.max_companions
+
+    def lower_threshold(self) -> bool:
+        """Look for weaker violations from now on; False if they are looked for already."""
+        if self.threshold <= self.settings.final_threshold:
+            return False
+        self.threshold = max(self.settings.final_threshold, self.threshold * self.settings.threshold_decay)
+        return True
 
     def find(self, matrix: FloatArray, relaxation: Relaxation, deadline: Deadline | None = None) -> Cuts:
         """Return new cuts, with multiplier 0, that ``matrix`` (a Y) violates; fewer if the deadline passes."""
@@ -72,11 +106,15 @@ class Separator:
         shared = matrix / np.outer(relaxation.root_weights, relaxation.root_weights)
         if not np.isfinite(shared).all():
             return Cuts.none()
-        threshold = self.settings.threshold * float(np.diag(shared).mean())
+        threshold = self.threshold * float(np.diag(shared).mean())
         found = self._pairs(shared, threshold)
         found = found.extended(self._triangles(shared, threshold, deadline))
         found = found.extended(self._stars(shared, threshold, deadline))
-        return found.extended(self._cliques(shared, threshold, relaxation))
+        found = found.extended(self._cliques(shared, threshold, relaxation))
+        if not self.settings.families:
+            return found
+        seed = int(self._rng.integers(2**31))
+        return found.extended(cuts_of_families(self.settings.families, shared, threshold, seed))
 
     def _pairs(self, shared: FloatArray, threshold: float) -> Cuts:
         """Z_ij <= Z_ii: b = e_j - e_i."""
@@ -89,11 +127,18 @@ class Separator:
     def _triangles(self, shared: FloatArray, threshold: float, deadline: Deadline) -> Cuts:
         """Z_ij + Z_ih <= Z_ii + Z_jh: b = e_j + e_h - e_i."""
         limit = self._limit("triangles", len(shared))
-        order = np.argsort(-shared, axis=1)
-        members, excess = np.empty((0, 3), dtype=np.int32), np.empty(0)
-        for rows in _chunks(self._rng.permutation(len(shared)), deadline):
-            more_members, more_excess = kernels.violated_triangles(shared, order, rows, threshold, limit)
-            members, excess = np.vstack([members, more_members]), np.concatenate([excess, more_excess])
+        most = self._max_companions
+
+        def search(rows: IntArray, random: RandomState) -> tuple[Members, FloatArray]:
+            return kernels.violated_triangles(shared, rows, threshold, limit, most, random)
+
+        found = self._on_all_threads(search, self._rng.permutation(len(shared)), deadline)
+        members = np.vstack([np.empty((0, 3), dtype=np.int32), *(part for part, _ in found)])
+        excess = np.concatenate([np.empty(0), *(part for _, part in found)])
+        if len(members) < limit:
+            self._max_companions = min(2 * most, max(most, len(shared)))
+        elif len(members) >= 4 * limit:
+            self._max_companions = max(most // 2, self.settings.max_companions)
         members = members[_largest(excess, limit)]
         return Cuts.new(members, np.broadcast_to(np.array([-1, 1, 1]), members.shape))
 
@@ -101,21 +146,36 @@ class Separator:
         """One -1 and up to MAX_SUPPORT - 1 entries +1."""
         size = len(shared)
         starts_each = max(self.settings.star_starts_each, -(-self.settings.min_star_starts // size))
+        support, most = min(MAX_SUPPORT, size), self._max_companions
+        negligible = self.settings.negligible
+
+        def search(centres: IntArray, random: RandomState) -> tuple[Members, Coefficients, FloatArray]:
+            return kernels.violated_stars(shared, centres, threshold, negligible, starts_each, support, most, random)
+
         stars, excess = Cuts.none(), np.empty(0)
-        for centres in _chunks(np.arange(size), deadline):
-            members, coefficients, more_excess = kernels.violated_stars(
-                shared,
-                centres,
-                threshold,
-                self.settings.negligible,
-                starts_each,
-                min(MAX_SUPPORT, size),
-                self._star_state,
-            )
+        for members, coefficients, more_excess in self._on_all_threads(search, np.arange(size), deadline):
             stars = stars.followed_by(Cuts.new(members, coefficients))
             excess = np.concatenate([excess, more_excess])
         _, once = np.unique(stars.keys(), return_index=True)
         return stars.select(once[_largest(excess[once], self._limit("stars", size))])
+
+    def _on_all_threads(
+        self, search: Callable[[IntArray, RandomState], Found], rows: IntArray, deadline: Deadline
+    ) -> list[Found]:
+        """Search from all rows, some at a time; what is left when the deadline passes is left out."""
+        # Random streams belong to parts, not to threads: more threads find the same cuts.
+        pieces = list(_parts(rows))
+        parts = list(zip(pieces, self._rng.integers(2**62, size=len(pieces)).tolist(), strict=True))
+
+        def unless_late(part: tuple[IntArray, int]) -> Found | None:
+            return None if deadline.passed() else search(part[0], random_state(part[1]))
+
+        if self._n_threads == 1:
+            found = [unless_late(part) for part in parts]
+        else:
+            with ThreadPoolExecutor(self._n_threads) as pool:
+                found = list(pool.map(unless_late, parts))
+        return [part for part in found if part is not None]
 
     def _cliques(self, shared: FloatArray, threshold: float, relaxation: Relaxation) -> Cuts:
         """Among k + 1 super-points some share a cluster: b = 1 on them."""
@@ -134,13 +194,11 @@ class Separator:
         return max(fixed, each * size)
 
 
-def _chunks(rows: IntArray, deadline: Deadline) -> Iterator[IntArray]:
-    """Split work so that the deadline is looked at several times a second, however many super-points there are."""
-    chunk = max(1, _ENTRIES_BETWEEN_LOOKS // len(rows))
-    for start in range(0, len(rows), chunk):
-        if deadline.passed():
-            return
-        yield rows[start : start + chunk]
+def _parts(rows: IntArray) -> Iterator[IntArray]:
+    """Split work so that the deadline is looked at several times a second, and that threads have equal shares."""
+    length = max(1, min(_ENTRIES_BETWEEN_LOOKS // len(rows), -(-len(rows) // _MIN_PARTS)))
+    for start in range(0, len(rows), length):
+        yield rows[start : start + length]
 
 
 def _largest(values: FloatArray, limit: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
