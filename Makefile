@@ -14,15 +14,15 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
-	$(PIP) install --editable '.[plot,dask,verify]'
+	$(PIP) install --editable '.[plot,tables,dask,verify]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(PIP) install --editable '.[plot,dask,verify,dev]'
+	$(PIP) install --editable '.[plot,tables,dask,verify,dev]'
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
-	$(PIP) install --editable '.[plot,dask,verify,docs]'
+	$(PIP) install --editable '.[plot,tables,dask,verify,docs]'
 	@touch $@
 
 install: $(VENV)/.installed ## create .venv with the package and the extras a user wants
@@ -50,7 +50,7 @@ wheel: $(VENV)/.installed-dev ## build sdist and wheel into dist/, and try the w
 test-lowest: ## the test suite with the lowest declared version of every dependency
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(PYTHON) tools/lowest.py > $(VENV)-lowest/constraints.txt
-	$(VENV)-lowest/bin/python -m pip --quiet install --constraint $(VENV)-lowest/constraints.txt --editable '.[plot,dask,verify,dev]'
+	$(VENV)-lowest/bin/python -m pip --quiet install --constraint $(VENV)-lowest/constraints.txt --editable '.[plot,tables,dask,verify,dev]'
 	$(VENV)-lowest/bin/python -m pytest
 
 format: $(VENV)/.installed-dev ## apply the style

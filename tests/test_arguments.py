@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from joblib import cpu_count, parallel_config
@@ -78,3 +80,23 @@ def test_verbose_writes_the_log_of_the_command_line(capsys: pytest.CaptureFixtur
     assert "Instance(5 points" in captured.err
     assert "incumbent" in captured.err
     assert sum(entry.phase == "presolve" for entry in seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time_limit": 10**400}, "time_limit is too long to be kept"),
+        ({"gap": 10**400}, "gap must be a number from 0 to below 1; got 1000"),
+        ({"diameter": 10**400}, "diameter must be a finite distance, zero or more; got a huge number"),
+        ({"max_nodes": -(10**400)}, "max_nodes must be a positive integer"),
+    ],
+)
+def test_numbers_that_no_float_can_hold_are_refused_by_name(options: dict[str, Any], message: str) -> None:
+    """One clear message, not an overflow."""
+    with pytest.raises(InputError, match=message):
+        solve([[0.0], [1.0]], 2, **options)
+
+
+def test_an_infinite_time_limit_is_none() -> None:
+    """As long as it takes."""
+    assert solve([[0.0], [1.0]], 2, time_limit=float("inf")).status == "optimal"

@@ -58,13 +58,13 @@ def test_infeasible_input_names_the_pairs_in_the_users_numbering(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-k", "9"], "n_clusters is 9, but there are only 6 points"),
+        (["-k", "9"], "-k is 9, but there are only 6 points"),
         ([], "say how many clusters you want with -k"),
         (["-k", "2", "--constraints", "nowhere.txt"], "nowhere.txt: no such file"),
         (["-k", "2", "--gap", "-1"], "gap must be a number from 0"),
         (["-k", "2", "--columns", "y"], "'y'"),
         (["-k", "2", "--gram", "x.csv"], "give the data once: a file of points, --gram or --squared-distances"),
-        (["-k", "2", "--jobs", "0"], "n_jobs must be None or an integer other than 0"),
+        (["-k", "2", "--jobs", "0"], "--jobs must be an integer other than 0"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -122,7 +122,8 @@ def test_the_demo_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert "must-links join them" in text
     names = {path.name for path in folder.iterdir()}
     assert names == {
-        "result.json", "labels.csv", "events.jsonl", "certificate.json", "certificate.npz", "report.html",
+        "result.json", "labels.csv", "table.csv", "profile.csv", "problem.json", "events.jsonl",
+        "certificate.json", "certificate.npz", "report.html",
     }  # fmt: skip
     assert main(["demo", "--out", str(folder)]) == 2  # a folder of the user's is kept
 

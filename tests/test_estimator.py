@@ -278,11 +278,11 @@ def test_partial_labels_follow_the_folds_of_a_grid_search() -> None:
 
 
 def test_data_frames_keep_their_column_names() -> None:
-    """Names are stored, checked by predict, known to the result, and numbers are rows whatever the index says."""
+    """Names are stored, checked by predict, known to the result, and numbers are rows if that is said."""
     pandas = pytest.importorskip("pandas")
     points = blobs()
     frame = pandas.DataFrame(points, columns=["width", "height"], index=np.arange(40)[::-1])
-    model = CertifiedKMeans(3).fit(frame, must_link=MUST_LINK, cannot_link=CANNOT_LINK)
+    model = CertifiedKMeans(3).fit(frame, must_link=MUST_LINK, cannot_link=CANNOT_LINK, link_by="position")
     assert model.feature_names_in_.tolist() == ["width", "height"]
     assert model.result_.instance.feature_names == ("width", "height")
     plain = CertifiedKMeans(3).fit(points, must_link=MUST_LINK, cannot_link=CANNOT_LINK)

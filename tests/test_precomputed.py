@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import make_circles
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GridSearchCV, KFold
 
 from certimeans import CertifiedKMeans, InputError, SolveResult, SolveStatus, solve, verify, write_points
 from certimeans.cli import main
@@ -73,9 +73,12 @@ def test_the_estimator_says_what_it_cannot_do_without_points() -> None:
     with pytest.raises(InputError, match=r"X must be a square matrix; got shape \(30, 2\)"):
         model.fit(POINTS)
     model.fit(GRAM)
-    for method in (model.transform, model.score):
-        with pytest.raises(InputError, match="distances to the centres need points"):
-            method(GRAM)
+    for name in ("transform", "score", "get_feature_names_out"):
+        assert not hasattr(model, name)
+        with pytest.raises(
+            AttributeError, match=f"{name} needs points; with kernel='precomputed' there is only predict"
+        ):
+            getattr(model, name)
     with pytest.raises(AttributeError, match="no cluster_centers_ with kernel='precomputed'"):
         model.cluster_centers_  # noqa: B018
     with pytest.raises(InputError, match="30 features"):
@@ -90,6 +93,20 @@ def test_cross_validation_cuts_rows_and_columns() -> None:
     train, test = next(KFold(3).split(GRAM))
     model.fit(GRAM[np.ix_(train, train)])
     assert model.predict(GRAM[np.ix_(test, train)]).shape == test.shape
+
+
+def test_a_grid_search_without_scores_is_refused_at_once() -> None:
+    """A kernel matrix has no score, so scikit-learn asks for one instead of returning NaN."""
+    with pytest.raises(TypeError, match="score"):
+        GridSearchCV(CertifiedKMeans(kernel="precomputed"), {"n_clusters": [2, 3]}, cv=2).fit(GRAM)
+
+
+def test_columns_of_distances_have_names_once_there_are_centres() -> None:
+    """Before that the estimator is not fitted, and says so."""
+    with pytest.raises(NotFittedError):
+        CertifiedKMeans(2).get_feature_names_out()
+    names = CertifiedKMeans(2).fit(POINTS).get_feature_names_out()
+    assert names.tolist() == ["certifiedkmeans0", "certifiedkmeans1"]
 
 
 def test_what_needs_points_says_so() -> None:

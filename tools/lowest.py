@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
-_REQUIREMENT = re.compile(r"([\w.-]+)>=([\w.]+)")
+_REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)(?:,<[\w.]+)?")
 _TOOLS = {"ruff", "mypy", "scipy-stubs", "build", "twine"}  # not imported by any test; any version will do
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.problem.constraints import Constraints

@@ -15,8 +15,11 @@ from certimeans.errors import (
 )
 
 if TYPE_CHECKING:
+    from certimeans.ambiguity import AmbiguousPair, AmbiguousPairs
+    from certimeans.analysis.saved import load_result
     from certimeans.certificate.check import verify
     from certimeans.estimator import CertifiedKMeans
+    from certimeans.prices import ConstraintPrice, ConstraintPrices
     from certimeans.problem.clustering import Clustering
     from certimeans.problem.constraints import Constraints
     from certimeans.problem.generate import generate_constraints
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
         write_labels,
         write_points,
     )
+    from certimeans.ranges import RangeResult, solve_range
     from certimeans.result import SolveResult
     from certimeans.result import SolveResult as Result
     from certimeans.search.limits import Limits, Progress
@@ -38,10 +42,14 @@ if TYPE_CHECKING:
     from certimeans.status import SolveStatus
 
 __all__ = [
+    "AmbiguousPair",
+    "AmbiguousPairs",
     "CertificateError",
     "CertifiedKMeans",
     "CertimeansError",
     "Clustering",
+    "ConstraintPrice",
+    "ConstraintPrices",
     "Constraints",
     "InfeasibleError",
     "InputError",
@@ -52,17 +60,20 @@ __all__ = [
     "NoClusteringError",
     "PointsFile",
     "Progress",
+    "RangeResult",
     "Result",
     "SolveResult",
     "SolveStatus",
     "SolverSettings",
     "__version__",
     "generate_constraints",
+    "load_result",
     "read_constraints",
     "read_labels",
     "read_points",
     "solve",
     "solve_instance",
+    "solve_range",
     "verify",
     "write_constraints",
     "write_labels",
@@ -71,6 +82,9 @@ __all__ = [
 
 # Imported when first used: they bring compiled code, scipy and scikit-learn along.
 _MODULES = {
+    "ambiguity": ("AmbiguousPair", "AmbiguousPairs"),
+    "prices": ("ConstraintPrice", "ConstraintPrices"),
+    "analysis.saved": ("load_result",),
     "certificate.check": ("verify",),
     "estimator": ("CertifiedKMeans",),
     "problem.clustering": ("Clustering",),
@@ -86,6 +100,7 @@ _MODULES = {
         "write_labels",
         "write_points",
     ),
+    "ranges": ("RangeResult", "solve_range"),
     "result": ("Result", "SolveResult"),
     "search.limits": ("Limits", "Progress"),
     "settings": ("SolverSettings",),

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
 
-from certimeans.errors import InputError
+from certimeans.errors import ArgumentError, InputError
+from certimeans.problem.instance import Instance
+from certimeans.problem.io.names import PointNames
+from certimeans.problem.io.points import PointsFile
+from certimeans.problem.sources import is_in_chunks
+from certimeans.problem.spread import dominant_feature
+from certimeans.problem.table import SourceTable
+
+LinkBy = Literal["auto", "label", "position"]
 
 
 def as_n_jobs(n_jobs: object) -> int:
     """Return a number of processes: ``None`` for 1 or what a ``joblib.parallel_config`` says, -1 for all cores."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0):
-        raise InputError(f"n_jobs must be None or an integer other than 0 (-1 for all cores); got {n_jobs!r}")
+        raise ArgumentError("n_jobs", f"must be None or an integer other than 0 (-1 for all cores); got {n_jobs!r}")
     if n_jobs == 1:
         return 1
     from joblib import effective_n_jobs  # noqa: PLC0415  # slow to import, and not always needed
@@ -31,8 +41,8 @@ def as_seed(random_state: object) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(most))
     if not isinstance(random_state, Integral) or isinstance(random_state, bool) or random_state < 0:
-        raise InputError(
-            f"random_state must be a non-negative integer, a NumPy generator or None; got {random_state!r}"
+        raise ArgumentError(
+            "random_state", f"must be a non-negative integer, a NumPy generator or None; got {random_state!r}"
         )
     return int(random_state)
 
@@ -44,5 +54,86 @@ def as_part_size(part_size: object) -> int | Literal["auto"] | None:
     if isinstance(part_size, str) and part_size == "auto":
         return "auto"
     if not isinstance(part_size, Integral) or isinstance(part_size, bool) or part_size < 1:
-        raise InputError(f"part_size must be a positive integer, 'auto' or None; got {part_size!r}")
+        raise ArgumentError("part_size", f"must be a positive integer, 'auto' or None; got {part_size!r}")
     return int(part_size)
+
+
+def as_source(points: Any) -> tuple[Any, SourceTable | None, tuple[str, ...] | None]:
+    """Return a table of points as the solver takes it, where it came from (a DataFrame or a file), and its titles."""
+    if isinstance(points, PointsFile):
+        return points.values, points.table, points.feature_names
+    if hasattr(points, "columns") and hasattr(points, "index") and not is_in_chunks(points):
+        return points, SourceTable.of_frame(points), tuple(str(column) for column in points.columns)
+    return points, None, None
+
+
+def with_notes(source: SourceTable | None, instance: Instance) -> SourceTable | None:
+    """Add what the user should know about the features."""
+    dominant = dominant_feature(instance)
+    if dominant is None:
+        return source
+    known = source or SourceTable(instance.n_points, np.arange(instance.n_points))
+    return replace(known, notes=(*known.notes, f"{dominant}; to let all features count alike, use standardize=True"))
+
+
+def as_positions(pairs: Any, source: SourceTable | None, name: str, link_by: LinkBy) -> Any:
+    """Turn pairs of labels into pairs of positions; what holds positions already stays as it is.
+
+    Parameters
+    ----------
+    source
+        Whose index, or whose names, the labels are; ``None`` if the points have neither.
+    name
+        The argument, for messages.
+    link_by
+        ``"position"``: numbers from 0. ``"label"``: labels. ``"auto"``: labels, unless there are none or they are no
+        numbers and the entry is one; an integer that may be both is refused.
+
+    Raises
+    ------
+    InputError
+        If a label is not known, or is not unique, or may be a position as well.
+    """
+    if link_by not in {"auto", "label", "position"}:
+        raise ArgumentError("link_by", f"must be 'auto', 'label' or 'position'; got {link_by!r}")
+    labels = _labels(source)
+    if pairs is None or link_by == "position" or (labels is None and link_by == "auto"):
+        return pairs
+    if labels is None:
+        raise InputError("link_by='label' needs points with labels: a DataFrame, or a file with a column of names")
+    entries = pairs.to_numpy().tolist() if hasattr(pairs, "to_numpy") else list(pairs)
+    names = PointNames(labels)
+    is_numbered = any(isinstance(label, Real) for label in labels)
+    positions = []
+    for number, entry in enumerate(entries):
+        try:
+            first, second = entry
+            if link_by == "auto" and all(_is_integer(label) for label in (first, second)):
+                positions.append((int(first), int(second)) if not is_numbered else _surely(entry, names, len(labels)))
+            else:
+                positions.append((names.find(first), names.find(second)))
+        except InputError as error:
+            raise InputError(f"{name}[{number}] = {entry!r}: {error}") from None
+        except (TypeError, ValueError):
+            raise InputError(f"{name} must be a sequence of pairs; {name}[{number}] is {entry!r}") from None
+    return positions
+
+
+def _surely(entry: Sequence[Any], names: PointNames[Any], n_points: int) -> tuple[int, int]:
+    """Look up labels that cannot be meant as positions."""
+    if all(0 <= label < n_points for label in entry):
+        raise InputError(
+            "the index of the points holds numbers other than 0, 1, 2, ..., so these may be labels of it or positions; "
+            "say which with link_by='label' or link_by='position'"
+        )
+    return names.find(entry[0]), names.find(entry[1])
+
+
+def _labels(source: SourceTable | None) -> list[Any] | None:
+    if source is None or source.row_names is None:
+        return None
+    return list(source.row_names) if source.frame is None else source.frame.index.tolist()
+
+
+def _is_integer(label: object) -> bool:
+    return isinstance(label, Integral) and not isinstance(label, bool)

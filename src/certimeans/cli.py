@@ -8,9 +8,21 @@ import sys
 from collections.abc import Sequence
 
 from certimeans._version import __version__
-from certimeans.commands import Command, ExitCode, bench, demo, generate, solve, verify, warmup
+from certimeans.commands import Command, ExitCode, ask, bench, demo, explain, generate, solve, verify, warmup
 from certimeans.commands.streams import usable_streams
-from certimeans.errors import CertimeansError, InfeasibleError, InputError
+from certimeans.errors import ArgumentError, CertimeansError, InfeasibleError, InputError
+from certimeans.printing import harmless
+
+_OPTIONS = {
+    "n_clusters": "-k",
+    "gap": "--gap",
+    "time_limit": "--time-limit",
+    "max_nodes": "--max-nodes",
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+    "part_size": "--part-size",
+}
+"""What Python's arguments are called here."""
 
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
@@ -57,11 +69,15 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"certimeans {__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="COMMAND")
-    for command in (solve, verify, generate, bench, demo, warmup):
+    for command in (solve, verify, explain, ask, generate, bench, demo, warmup):
         command.add(commands)
     return parser
 
 
 def _fail(error: Exception, code: ExitCode) -> ExitCode:
-    sys.stderr.write(f"certimeans: {error}\n")
+    message = str(error)
+    if isinstance(error, ArgumentError):
+        problem = error.problem.replace("None or ", "").replace(", or None", "")  # options are left out instead
+        message = f"{_OPTIONS.get(error.argument, f'--{error.argument}')} {problem}"
+    sys.stderr.write(f"certimeans: {harmless(message)}\n")
     return code

@@ -20,6 +20,27 @@ class InputError(CertimeansError, ValueError):
     """The input is not a clustering problem; the message names what is wrong and where."""
 
 
+class ArgumentError(InputError):
+    """An argument has a value that it cannot have.
+
+    Attributes
+    ----------
+    argument
+        Its name in Python; the command line has an option for it.
+    problem
+        What is wrong, to be read after the name.
+    """
+
+    def __init__(self, argument: str, problem: str) -> None:
+        super().__init__(f"{argument} {problem}")
+        self.argument = argument
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type[ArgumentError], tuple[str, str]]:
+        """Cross process borders in both parts."""
+        return type(self), (self.argument, self.problem)
+
+
 class InfeasibleError(CertimeansError, ValueError):
     """No clustering satisfies the constraints.
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from certimeans._typing import FloatArray, IntArray
+from certimeans.arguments import LinkBy, as_positions, as_source, with_notes
 from certimeans.errors import InputError, NoClusteringError
 from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightless
 from certimeans.problem.constraints import Constraints, PairsLike
@@ -24,6 +27,11 @@ from certimeans.report.words import shortfall
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits
 from certimeans.solver import solve_reduced
+
+
+def _has_points(estimator: CertifiedKMeans) -> bool:
+    """Whether there are coordinates: scikit-learn then offers what needs them, and else does not."""
+    return estimator.kernel != "precomputed"
 
 
 class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -142,10 +150,9 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         partial_labels: Iterable[Any] | None = None,
         sizes: Iterable[float] | None = None,
         capacity: ArrayLike | None = None,
+        link_by: LinkBy = "auto",
     ) -> Self:
         """Find a clustering of least cost that keeps every constraint, and prove it.
-
-        Points are numbered by their row in X, from 0, whatever a DataFrame's index says.
 
         Parameters
         ----------
@@ -157,7 +164,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             Weight of each point. A point of weight zero has no influence: the problem is solved without it, and it
             then gets the cluster of the nearest centre. It must not be part of a constraint of any kind.
         must_link, cannot_link : pairs of shape (n_pairs, 2), default=None
-            Pairs of points that share a cluster, and that do not.
+            Pairs of points that share a cluster, and that do not: numbered by their row in X, from 0, or labels of a
+            DataFrame's index; see ``link_by``.
         initial_labels : array-like of shape (n_samples,), default=None
             A clustering to start from; it counts only if it keeps every constraint.
         diameter : float, default=None
@@ -170,6 +178,9 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             The exact sizes of the clusters, in any order.
         capacity : array-like of shape (n_samples,), default=None
             One number for each point: ``size_min``, ``size_max`` and ``sizes`` then apply to its sum over a cluster.
+        link_by : {"auto", "label", "position"}, default="auto"
+            What pairs hold: labels of a DataFrame's index, or numbers of rows from 0. ``"auto"``: labels if X is a
+            DataFrame whose index is not 0, 1, 2, ..., else positions; integers that may be both are refused.
 
         Returns
         -------
@@ -192,6 +203,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """
         self._forget()
         _warn_of_ignored_classes(y, partial_labels)
+        _, source, _ = as_source(X)
         points = self._validated(X, reset=True)
         n_clusters = as_n_clusters(self.n_clusters, sys.maxsize)
         weights = as_weights(sample_weight, len(points), name="sample_weight", zero_allowed=True)
@@ -206,8 +218,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             points,
             n_clusters,
             Constraints.create(
-                must_link,
-                cannot_link,
+                as_positions(must_link, source, "must_link", link_by),
+                as_positions(cannot_link, source, "cannot_link", link_by),
                 diameter=diameter,
                 split=split,
                 partial_labels=partial_labels,
@@ -220,7 +232,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             geometry="gram" if self._is_precomputed() else "points",
             feature_names=None if names is None else tuple(names),
         )
-        self._remember(self._solve(reduction, initial_labels), reduction)
+        result = self._solve(reduction, initial_labels)
+        self._remember(replace(result, source=with_notes(source, result.instance)), reduction)
         return self
 
     def predict(self, X: Any) -> IntArray:  # noqa: N803
@@ -262,6 +275,7 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         distances, exponent = self._scaled_distances(X)
         return np.ldexp(distances, exponent)
 
+    @available_if(_has_points)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
     def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803, ARG002
         """Compute minus the cost of giving each point to its nearest centre, constraints aside; more is better.
 
@@ -283,6 +297,23 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         weights = as_weights(sample_weight, len(distances), name="sample_weight", zero_allowed=True)
         return -float(np.ldexp(weights @ distances.min(axis=1) ** 2, 2 * exponent))
 
+    @available_if(_has_points)  # type: ignore[untyped-decorator]  # scikit-learn is untyped
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns of :meth:`transform`: the class in lower case and the number of the cluster.
+
+        Parameters
+        ----------
+        input_features : Ignored
+            Present by convention.
+
+        Returns
+        -------
+        names : ndarray of shape (n_clusters,)
+            ``certifiedkmeans0``, ``certifiedkmeans1``, ...
+        """
+        check_is_fitted(self)
+        return super().get_feature_names_out(input_features)
+
     @property
     def _n_features_out(self) -> int:
         """Number of columns of :meth:`transform`, for ``get_feature_names_out``."""
@@ -300,6 +331,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def __getattr__(self, name: str) -> Any:
         if name == "cluster_centers_" and "labels_" in vars(self):
             raise AttributeError("there is no cluster_centers_ with kernel='precomputed': centres need points")
+        if name in {"transform", "score", "get_feature_names_out"} and vars(self).get("kernel") == "precomputed":
+            raise AttributeError(f"{name} needs points; with kernel='precomputed' there is only predict")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _is_precomputed(self) -> bool:
@@ -370,9 +403,11 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _scaled_distances(self, X: Any) -> tuple[FloatArray, int]:  # noqa: N803
         check_is_fitted(self)
-        if self._is_precomputed():
-            raise InputError("distances to the centres need points; with kernel='precomputed' there is only predict")
         return scaled_distances(self._validated(X, reset=False), self.cluster_centers_)
+
+
+# Not as a decorator: scikit-learn wraps transform for set_output when the class is made, and would hide the condition.
+CertifiedKMeans.transform = available_if(_has_points)(CertifiedKMeans.transform)  # type: ignore[method-assign]
 
 
 def _warn_of_ignored_classes(y: Any, partial_labels: object) -> None:

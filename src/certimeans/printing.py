@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # control, format, surrogates, line and paragraph ends
 _SMALLEST_SHOWN = Decimal("0.000001")
 
 
@@ -26,6 +28,20 @@ def percent_up(share: float) -> str:
     number = number.quantize(_SMALLEST_SHOWN, ROUND_CEILING)
     text = f"{number:f}"
     return f"{text.rstrip('0').rstrip('.')} %"
+
+
+def percent_down(share: float) -> str:
+    """Write a share in per cent likewise, but never more than it is."""
+    number = Context(3, ROUND_FLOOR).create_decimal_from_float(100 * share)
+    text = f"{number.quantize(_SMALLEST_SHOWN, ROUND_FLOOR):f}"
+    return f"{text.rstrip('0').rstrip('.')} %"
+
+
+def harmless(text: str) -> str:
+    """Write out what would move a terminal's cursor or turn its text around: names come from files of others."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or unicodedata.category(c) not in _UNSAFE else f"\\x{ord(c):02x}" for c in text)
 
 
 def _rounded(value: float, context: Context) -> str:

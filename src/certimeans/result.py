@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans._version import __version__
+from certimeans.errors import InputError
 from certimeans.presolve.weightless import WithoutWeightless
 from certimeans.printing import percent_up, rounded_down, rounded_up
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
+from certimeans.problem.table import SourceTable
 from certimeans.search.limits import Progress
 from certimeans.search.statistics import RunStatistics
 from certimeans.search.tree import Tree, TreeNode
@@ -20,6 +22,9 @@ from certimeans.status import SolveStatus, finite_or_none, relative_gap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from certimeans.ambiguity import AmbiguousPairs
+    from certimeans.prices import ConstraintPrices
 
 __all__ = ["Result", "SolveResult", "SolveStatus", "relative_gap"]
 
@@ -52,6 +57,10 @@ class SolveResult:
         Whether no node was left to evaluate when the search ended.
     reduction
         What was left out before the instance was built: points of weight zero.
+    source
+        The table that the points came from, with their names, if it is known.
+    has_proof
+        Whether the search tree is there; a result that was loaded has none, and cannot be saved.
     """
 
     instance: Instance
@@ -66,6 +75,8 @@ class SolveResult:
     search_tree: Tree = field(default_factory=Tree)
     reduction: WithoutWeightless | None = None
     is_complete: bool = True
+    source: SourceTable | None = None
+    has_proof: bool = True
 
     @property
     def tree(self) -> tuple[TreeNode, ...]:
@@ -147,12 +158,45 @@ class SolveResult:
         """The gap that the root node's bound leaves."""
         return relative_gap(self.objective, self.root_lower_bound)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about the data: how a file was read, what is missing, which feature dominates."""
+        return () if self.source is None else self.source.notes
+
+    def name_of(self, point: int) -> str:
+        """Say which point of the instance is meant, by the user's number and name for it."""
+        if self.reduction is not None:
+            point = int(self.reduction.kept[point])
+        return str(point) if self.source is None else self.source.name_of(point)
+
+    def short_name_of(self, point: int) -> str:
+        """Return the user's name of a point of the instance, or the user's number."""
+        if self.reduction is not None:
+            point = int(self.reduction.kept[point])
+        return str(point) if self.source is None else self.source.short_name_of(point)
+
+    def number_of(self, point: int) -> int:
+        """Return the row, from 0, that a point of the instance has in the user's table."""
+        if self.reduction is not None:
+            point = int(self.reduction.kept[point])
+        return point if self.source is None else int(self.source.row_of_point[point])
+
+    def row_labels(self) -> list[int | None] | None:
+        """Return the cluster of each row of the user's table; ``None`` for rows that were left out."""
+        labels = self.labels
+        if labels is None or self.source is None:
+            return None if labels is None else labels.tolist()
+        return self.source.spread(labels.tolist())
+
     def summary(self) -> str:
         """Say in a few lines what was solved and what is proven."""
         left_out = 0 if self.reduction is None else len(self.reduction.weightless)
+        rows = 0 if self.source is None else self.source.n_rows
+        dropped = 0 if self.source is None else rows - len(self.source.row_of_point)
         lines = [
             f"{self.instance}",
             *([f"left out     {left_out} of weight zero"] if left_out else []),
+            *([f"left out     {dropped} of {rows} rows, for missing values"] if dropped else []),
             f"status       {self.status}{f' ({self.message})' if self.message else ''}",
             f"objective    {rounded_up(self.objective, 10)}",
             f"lower bound  {rounded_down(self.lower_bound, 10)}  (proven)",
@@ -209,8 +253,106 @@ class SolveResult:
         """
         from certimeans.report.directory import prepare_directory, write_directory  # noqa: PLC0415
 
+        if not self.has_proof:
+            raise InputError("this result has no proof with it, so it cannot be saved; copy the folder it came from")
         prepare_directory(folder, overwrite=overwrite)
         write_directory(self, folder, report=report)
+
+    def to_frame(self) -> Any:
+        """Return the rows that the points came from as a DataFrame, with a column ``cluster``.
+
+        The user's own DataFrame or file with all its columns, if the points came from one; rows that were left out for
+        missing values have no cluster.
+
+        Raises
+        ------
+        InputError
+            If pandas is not installed, which comes with ``certimeans[tables]``.
+        """
+        from certimeans.analysis.frames import as_frame  # noqa: PLC0415
+
+        return as_frame(self)
+
+    def profile(self) -> Any:
+        """Describe each cluster in the user's own units: a DataFrame with a row per cluster.
+
+        Size, share of the weight, mean and spread (standard deviation) of each feature, and what distinguishes the
+        cluster: the features whose mean is farthest from that of all points, in standard deviations of all points.
+
+        Raises
+        ------
+        InputError
+            If there is no clustering, or pandas is not installed, which comes with ``certimeans[tables]``.
+        """
+        from certimeans.analysis.profile import profile_of  # noqa: PLC0415
+
+        return profile_of(self).to_frame()
+
+    def constraint_prices(
+        self, *, gap: float | None = None, time_limit: float | None = None, n_jobs: int | None = 1
+    ) -> ConstraintPrices:
+        """Enclose what each constraint costs: the optimum with it less the optimum without it.
+
+        Each must-link and cannot-link is a problem to solve, from the clustering at hand; so are diameter, split and
+        partial labels, as a whole, all constraints together, and groups in which constraints imply each other.
+
+        Parameters
+        ----------
+        gap
+            Relative gap to which optima are enclosed; as for this result if not given.
+        time_limit
+            Seconds for all of it; intervals are wide where it was too short. Without it, each constraint may take as
+            long as this result took, at least ten seconds.
+        n_jobs
+            Constraints that are priced at the same time, in processes; -1 for all cores.
+
+        Returns
+        -------
+        ConstraintPrices
+            A sequence, the highest price first; printed, it is a table.
+
+        Raises
+        ------
+        InputError
+            If there is no clustering, or an argument is not usable.
+        """
+        from certimeans.prices import price_constraints  # noqa: PLC0415
+
+        return price_constraints(self, gap=gap, time_limit=time_limit, n_jobs=n_jobs)
+
+    def ambiguous_pairs(
+        self,
+        count: int = 10,
+        *,
+        decided: float = 5.0,
+        gap: float | None = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = 1,
+    ) -> AmbiguousPairs:
+        """Find the pairs of points that the data decide least, and what either answer would cost.
+
+        Parameters
+        ----------
+        count
+            How many pairs are wanted; there may be fewer.
+        decided
+            Pairs whose other answer is proven to cost more than so many per cent are decided and left out.
+        gap, time_limit, n_jobs
+            As for :meth:`constraint_prices`.
+
+        Returns
+        -------
+        AmbiguousPairs
+            A sequence, the pair first whose other answer costs least; printed, it is a table.
+
+        Raises
+        ------
+        InputError
+            If there is no clustering, or an argument is not usable.
+        """
+        from certimeans.ambiguity import find_ambiguous_pairs  # noqa: PLC0415
+
+        return find_ambiguous_pairs(self, count, decided=decided, gap=gap, time_limit=time_limit, n_jobs=n_jobs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, as ``certimeans solve --json`` prints it."""
@@ -237,8 +379,10 @@ class SolveResult:
             "rounds": self.rounds,
             "parts": self.parts,
             "part_size": self.part_size,
-            "labels": None if (labels := self.labels) is None else labels.tolist(),
+            "labels": self.row_labels(),
             "weightless": [] if self.reduction is None else self.reduction.weightless.tolist(),
+            "missing": {} if self.source is None else self.source.missing,
+            "notes": list(self.notes),
             "seed": self.seed,
             "version": __version__,
         }

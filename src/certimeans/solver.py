@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from certimeans.arguments import as_n_jobs, as_part_size, as_seed
+from certimeans.arguments import LinkBy, as_n_jobs, as_part_size, as_positions, as_seed, as_source, with_notes
 from certimeans.blas import one_blas_thread
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError, InternalError
@@ -30,6 +30,7 @@ from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightle
 from certimeans.problem.clustering import Clustering, as_labels
 from certimeans.problem.constraints import Constraints, PairsLike
 from certimeans.problem.instance import Instance, one_table
+from certimeans.problem.io.points import PointsFile
 from certimeans.problem.scaling import farthest_entry
 from certimeans.report.progress import with_log
 from certimeans.result import SolveResult, SolveStatus
@@ -60,7 +61,7 @@ _LARGE_TABLE = 1_000_000
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
-    points: ArrayLike | None = None,
+    points: ArrayLike | PointsFile | None = None,
     n_clusters: int | None = None,
     *,
     gram: ArrayLike | None = None,
@@ -75,6 +76,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     size_max: float | None = None,
     sizes: Iterable[float] | None = None,
     capacity: ArrayLike | None = None,
+    link_by: LinkBy = "auto",
     sample_weight: ArrayLike | None = None,
     initial_labels: ArrayLike | None = None,
     gap: float = 1e-4,
@@ -94,8 +96,9 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     Parameters
     ----------
     points
-        One row per point; an array or a DataFrame. A ``.npy`` file of doubles that is mapped (``mmap_mode="r"``) is not
-        loaded; a Dask array is computed one block of rows after the other.
+        One row per point; an array, a DataFrame, or what :func:`~certimeans.read_points` returns. A ``.npy`` file of
+        doubles that is mapped (``mmap_mode="r"``) is not loaded; a Dask array is computed one block of rows after the
+        other.
     n_clusters
         The number of clusters.
     gram
@@ -105,7 +108,8 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     standardize
         Whether to scale every feature to mean 0 and variance 1 first; cost and bound are then about the scaled points.
     must_link, cannot_link
-        Pairs of points, numbered from 0, that share a cluster, and that do not.
+        Pairs of points that share a cluster, and that do not: numbered from 0, or labels of a DataFrame's index or
+        names of a file's points; see ``link_by``.
     diameter
         Two points farther apart than this cannot link.
     split
@@ -120,6 +124,10 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     capacity
         One number for each point, zero or more: limits and sizes then apply to its sum over a cluster, compared
         exactly, instead of the number of points.
+    link_by
+        What pairs hold: ``"position"``, numbers from 0, or ``"label"``, labels of a DataFrame's index or names from a
+        file. ``"auto"``: labels if the index is not 0, 1, 2, ..., else positions; an integer that may be both is
+        refused.
     sample_weight
         Weight of each point. A point of weight zero has no influence: the problem is solved without it, and it then
         gets the cluster of the nearest centre. No constraint may mention it.
@@ -156,9 +164,10 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     InputError
         If an argument is not usable; the message names it.
     """
+    values, source, feature_names = as_source(points)
     constraints = Constraints.create(
-        must_link,
-        cannot_link,
+        as_positions(must_link, source, "must_link", link_by),
+        as_positions(cannot_link, source, "cannot_link", link_by),
         diameter=diameter,
         split=split,
         partial_labels=partial_labels,
@@ -167,13 +176,19 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         sizes=sizes,
         capacity=capacity,
     )
-    table, geometry = one_table(points, gram, squared_distances)
+    table, geometry = one_table(values, gram, squared_distances)
     if n_clusters is None:
         raise InputError("say how many clusters you want with n_clusters")
     reduction = leave_out_weightless(
-        table, n_clusters, constraints, sample_weight, geometry=geometry, standardize=standardize
+        table,
+        n_clusters,
+        constraints,
+        sample_weight,
+        geometry=geometry,
+        standardize=standardize,
+        feature_names=feature_names,
     )
-    return solve_reduced(
+    result = solve_reduced(
         reduction,
         Limits(gap, time_limit, max_nodes),
         n_jobs=n_jobs,
@@ -185,6 +200,7 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         part_size=part_size,
         settings=SolverSettings.load(settings),
     )
+    return replace(result, source=with_notes(source, result.instance))
 
 
 def solve_reduced(

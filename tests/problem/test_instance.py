@@ -124,7 +124,7 @@ def test_data_frames_bring_their_column_names() -> None:
         columns = ("length", "width")
 
         def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
-            return np.array(POINTS, dtype=dtype, copy=copy)
+            return np.array(POINTS, dtype=dtype, copy=True if copy is None else copy)
 
     assert Instance(Frame(), 2).feature_names == ("length", "width")  # type: ignore[arg-type]
 

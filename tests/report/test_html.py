@@ -90,9 +90,9 @@ def test_names_from_files_are_escaped_everywhere() -> None:
     nasty = "<img src=x onerror=alert(1)>"
     page = Page(render_report(blobs(20, 7, 3, names=NASTY_NAMES), command=nasty))
     assert page.count("b") == page.count("img") == page.count("script") == 0
-    assert page.text.count('<b>&"x"') == 2  # heat map and table
-    assert page.text.count("$a_b$") == 2
-    assert page.text.count("Länge größer") == 2
+    assert page.text.count('<b>&"x"') >= 2  # heat map and table, which may also name it as what distinguishes a cluster
+    assert page.text.count("$a_b$") >= 2
+    assert page.text.count("Länge größer") >= 2
     assert nasty in page.text
 
 

@@ -164,7 +164,7 @@ def test_names_are_shown_as_they_are() -> None:
 def test_a_large_tree_is_cut_to_its_top_levels_and_says_so() -> None:
     """Of 2,047 nodes, the eight levels that have at most 400 together."""
     ax = plot_tree(blobs(9, 2, 2, search_tree=full_tree(10)))
-    assert "2047 nodes, the 255 of the top 8 levels shown" in ax.get_title()
+    assert "2047 nodes, 3 of them evaluated, the 255 of the top 8 levels shown" in ax.get_title()
     assert "goes on below (128)" in texts(ax)
 
 

@@ -56,6 +56,16 @@ def test_a_killed_worker_costs_only_its_nodes(monkeypatch: pytest.MonkeyPatch) -
     assert worker_pids() == []
 
 
+def test_a_short_tree_starts_no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads of this process evaluate its nodes: processes would take longer to start than the tree takes."""
+    monkeypatch.setattr(process_workers, "SECONDS_BEFORE_PROCESSES", math.inf)
+    seen: list[int] = []
+    result = solve(branching_points(), 8, gap=0.001, n_jobs=2, callback=lambda _: seen.extend(worker_pids()))
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.nodes > 1
+    assert seen == []
+
+
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     """SIGKILL for the whole solver: its workers are gone within seconds, and so are their files."""
     program = """

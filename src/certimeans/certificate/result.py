@@ -58,8 +58,13 @@ def compare_result(result: dict[str, Any], certificate: Certificate, bound: floa
 
 
 def _counted_labels(result: dict[str, Any]) -> Any:
-    """Return the labels of the points that the certificate is about: ``weightless`` names those that do not count."""
+    """Return the labels of the points that the certificate is about.
+
+    Rows without a label were no points; ``weightless`` names the points that do not count.
+    """
     labels, weightless = result["labels"], result.get("weightless")
+    if isinstance(labels, list):
+        labels = [label for label in labels if label is not None]
     if not isinstance(labels, list) or not isinstance(weightless, list) or not weightless:
         return labels
     left_out = {number for number in weightless if type(number) is int}

@@ -8,17 +8,22 @@ import shlex
 import sys
 import tempfile
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from certimeans.commands import ExitCode
 from certimeans.commands.problem import StatedProblem, add_matrix_options, add_problem_options, read_problem
 from certimeans.commands.streams import print_output
 from certimeans.errors import InfeasibleError, InputError
+from certimeans.printing import harmless
 
 if TYPE_CHECKING:
+    from certimeans._typing import IntArray
     from certimeans.commands import Commands
+    from certimeans.problem.instance import Instance
     from certimeans.result import SolveResult
+    from certimeans.search.limits import Limits
 
 
 def add(commands: Commands) -> None:
@@ -30,9 +35,9 @@ def add(commands: Commands) -> None:
         epilog="example: certimeans solve points.csv -k 3 --constraints pairs.txt --jobs 2 --time-limit 60",
     )
     add = parser.add_argument
-    add("data", metavar="DATA", type=Path, nargs="?", help="points: CSV, white-space text or .npy, known by content")
+    add("data", metavar="DATA", type=Path, nargs="?", help="points: CSV, white-space text, .npy, Excel or Parquet")
     add_matrix_options(parser)
-    add_problem_options(parser)
+    add_problem_options(parser, ranges=True)
     add("--gap", metavar="G", type=float, default=1e-4, help="proven relative gap at which to stop (default 1e-4)")
     add("--time-limit", metavar="S", type=float, help="seconds after which to stop with what was found")
     add("--max-nodes", metavar="N", type=int, help="search nodes after which to stop")
@@ -61,60 +66,130 @@ def _part_size(text: str) -> int | str | None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print, write."""
     from certimeans.report.directory import prepare_directory  # noqa: PLC0415
-    from certimeans.report.progress import choose_display  # noqa: PLC0415
-    from certimeans.search.executors import connect  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
-    from certimeans.solver import solve_instance  # noqa: PLC0415
     from certimeans.warmup import prepare  # noqa: PLC0415
 
     problem = read_problem(options.data, options)
     limits = Limits(options.gap, options.time_limit, options.max_nodes)
-    if options.out is not None:
+    is_range = len(problem.cluster_counts) > 1
+    if is_range and options.resume is not None:
+        raise InputError("--resume goes on with one search; with a range of -k there are several")
+    if options.out is not None and is_range:
+        from certimeans.report.choices import prepare_choices  # noqa: PLC0415
+
+        prepare_choices(options.out, problem.cluster_counts, overwrite=options.overwrite)
+    elif options.out is not None:
         prepare_directory(options.out, overwrite=options.overwrite)
     prepare(problem.instance, _say_nothing if options.quiet else _say)
     try:
-        with (
-            nullcontext() if options.dask is None else connect(options.dask) as client,
-            choose_display(sys.stderr, quiet=options.quiet) as display,
-        ):
-            display.start(problem.instance, problem.notes)
-            result = solve_instance(
-                problem.instance,
-                limits,
-                n_jobs=options.jobs,
-                seed=options.seed,
-                callback=display.progress,
-                executor=client,
-                checkpoint=options.resume,
-                part_size=options.part_size,
-            )
+        if is_range:
+            return _run_range(problem, limits, options)
+        result = _solve(problem, problem.instance, limits, options)
     except InfeasibleError as error:
-        explanation = error.conflict.describe(lambda i: problem.name_of(i, one_based=options.one_based))
-        sys.stderr.write(f"certimeans: {explanation}\n")
+        explanation = error.conflict.describe(problem.source.name_of)
+        sys.stderr.write(f"certimeans: {harmless(explanation)}\n")
         if options.json:
-            print_output(json.dumps({"status": "infeasible", "conflict": error.conflict.links}) + "\n")
+            print_output(json.dumps(_about_conflict(error, problem)) + "\n")
         return ExitCode.INFEASIBLE
-    is_printed = print_output((result.to_json() if options.json else result.summary()) + "\n")
+    is_printed = print_output((result.to_json() if options.json else _summary(result, options)) + "\n")
     if options.out is not None:
-        is_printed &= _write(result, problem, options)
+        is_printed &= _write(result, options)
     elif not is_printed:
-        _rescue(result, problem, options)
+        _rescue(result, options)
     return _exit_code(result) if is_printed else ExitCode.NOT_WRITTEN
 
 
-def _write(result: SolveResult, problem: StatedProblem, options: argparse.Namespace) -> bool:
+def _solve(
+    problem: StatedProblem,
+    instance: Instance,
+    limits: Limits,
+    options: argparse.Namespace,
+    start: IntArray | None = None,
+    *,
+    notes: bool = True,
+) -> SolveResult:
+    """Solve with a display of progress."""
+    from certimeans.report.progress import choose_display  # noqa: PLC0415
+    from certimeans.search.executors import connect  # noqa: PLC0415
+    from certimeans.solver import solve_instance  # noqa: PLC0415
+
+    with (
+        nullcontext() if options.dask is None else connect(options.dask) as client,
+        choose_display(sys.stderr, quiet=options.quiet) as display,
+    ):
+        display.start(instance, problem.source.notes if notes else ())
+        result = solve_instance(
+            instance,
+            limits,
+            n_jobs=options.jobs,
+            seed=options.seed,
+            initial_labels=start,
+            callback=display.progress,
+            executor=client,
+            checkpoint=options.resume,
+            part_size=options.part_size,
+        )
+    return replace(result, source=problem.source)
+
+
+def _run_range(problem: StatedProblem, limits: Limits, options: argparse.Namespace) -> ExitCode:
+    """Solve for several numbers of clusters, print the table, write the page."""
+    from certimeans.ranges import solve_each  # noqa: PLC0415
+    from certimeans.report.choices import write_choices  # noqa: PLC0415
+
+    def solve_one(k: int, start: IntArray | None) -> SolveResult:
+        instance = replace(problem.instance, n_clusters=k)
+        return _solve(problem, instance, limits, options, start, notes=k == problem.cluster_counts[0])
+
+    results = solve_each(problem.cluster_counts, solve_one)
+    is_printed = print_output((results.to_json() if options.json else results.summary()) + "\n")
+    for k, error in results.infeasible.items():
+        sys.stderr.write(f"certimeans: k = {k}: {harmless(error.conflict.describe(problem.source.name_of))}\n")
+    if options.out is not None:
+        try:
+            write_choices(results, options.out, command=_command())
+        except (InputError, OSError) as error:
+            sys.stderr.write(f"certimeans: {harmless(str(error))}\n")
+            return ExitCode.NOT_WRITTEN
+        if not options.quiet:
+            sys.stderr.write(f"results are in {options.out}: open index.html there, or verify k2, k3, ...\n")
+    if not is_printed:
+        return ExitCode.NOT_WRITTEN
+    return max((_exit_code(result) for result in results.values()), default=ExitCode.INFEASIBLE)
+
+
+def _about_conflict(error: InfeasibleError, problem: StatedProblem) -> dict[str, Any]:
+    """Say a contradiction as plain data, in the numbers of the rows."""
+    rows = problem.source.row_of_point
+    links = [(kind, int(rows[i]), int(rows[j])) for kind, i, j in error.conflict.links]
+    remedies = error.conflict.remedies
+    given_up = None if remedies is None else [(kind, int(rows[i]), int(rows[j])) for kind, i, j in remedies]
+    return {"status": "infeasible", "message": str(error).splitlines()[0], "conflict": links, "remedies": given_up}
+
+
+def _command() -> str:
+    return shlex.join(["certimeans", *sys.argv[1:]])
+
+
+def _summary(result: SolveResult, options: argparse.Namespace) -> str:
+    """Return the summary, without the problem if the log has just shown it on the same screen."""
+    text = result.summary()
+    is_repeated = not options.quiet and sys.stdout.isatty() and sys.stderr.isatty()
+    return text.partition("\n")[2] if is_repeated and text.startswith("Instance(") else text
+
+
+def _write(result: SolveResult, options: argparse.Namespace) -> bool:
     """Write the results directory; if that fails, save what can be saved and say where. Return whether all is well."""
     from certimeans.report.directory import write_directory  # noqa: PLC0415
 
-    command = shlex.join(["certimeans", *sys.argv[1:]])
     try:
-        write_directory(result, options.out, row_names=problem.row_names, command=command)
+        write_directory(result, options.out, command=_command())
     except (InputError, OSError) as error:
-        sys.stderr.write(f"certimeans: {error}\n")
-        _rescue(result, problem, options)
+        sys.stderr.write(f"certimeans: {harmless(str(error))}\n")
+        _rescue(result, options)
         return False
     except KeyboardInterrupt:  # a second one ends all
-        write_directory(result, options.out, row_names=problem.row_names, report=False)
+        write_directory(result, options.out, report=False)
         sys.stderr.write(f"interrupted: all but the report is in {options.out}\n")
         raise
     if not options.quiet:
@@ -122,25 +197,29 @@ def _write(result: SolveResult, problem: StatedProblem, options: argparse.Namesp
     return True
 
 
-def _rescue(result: SolveResult, problem: StatedProblem, options: argparse.Namespace) -> None:
+def _rescue(result: SolveResult, options: argparse.Namespace) -> None:
     """Write to a temporary folder instead; if there is no room either, print the labels."""
     from certimeans.report.directory import write_directory  # noqa: PLC0415
 
     try:
         folder = tempfile.mkdtemp(prefix="certimeans-")
-        write_directory(result, folder, row_names=problem.row_names, report=False)
+        write_directory(result, folder, report=False)
     except (InputError, OSError) as error:
         sys.stderr.write(f"certimeans: no other folder can be written either ({error})\n")
-        if result.labels is not None and not options.json:  # the JSON object has them
-            names = problem.row_names or range(len(result.labels))
-            lines = (f"{name},{label}\n" for name, label in zip(names, result.labels, strict=True))
-            print_output(f"{'point' if problem.row_names is None else 'name'},cluster\n{''.join(lines)}")
+        labels = result.row_labels()
+        if labels is not None and not options.json:  # the JSON object has them
+            names = None if result.source is None else result.source.names
+            lines = (
+                f"{name},{'' if label is None else label}\n"
+                for name, label in zip(names or range(len(labels)), labels, strict=True)
+            )
+            print_output(f"{'point' if names is None else 'name'},cluster\n{''.join(lines)}")
         return
     sys.stderr.write(f"certimeans: labels, result and certificate are in {folder} instead\n")
 
 
 def _say(note: str) -> None:
-    sys.stderr.write(f"note: {note}\n")
+    sys.stderr.write(f"note: {harmless(note)}\n")
     sys.stderr.flush()
 
 

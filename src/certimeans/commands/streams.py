@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
+from certimeans.printing import harmless
+
 
 class _Forgiving:
     """A stream for messages: once it cannot be written any more, they are dropped."""
@@ -61,7 +63,7 @@ class _Closed:
 def print_output(text: str) -> bool:
     """Write to standard output; if that fails, say so on standard error and return False."""
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
     except (OSError, ValueError) as error:
         _give_up(sys.stdout)

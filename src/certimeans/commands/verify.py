@@ -12,6 +12,7 @@ from certimeans.commands import ExitCode
 from certimeans.commands.problem import add_matrix_options, add_problem_options, read_problem
 from certimeans.commands.streams import print_output
 from certimeans.errors import CertificateError, InputError, MalformedCertificateError
+from certimeans.printing import harmless
 
 if TYPE_CHECKING:
     from certimeans.commands import Commands
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> ExitCode:
             raise
         broken = isinstance(error, MalformedCertificateError)
         verdict = "not a certificate" if broken else "not verified"
-        sys.stderr.write(f"certimeans: {options.folder}: {verdict}: {error}\n")
+        sys.stderr.write(f"certimeans: {options.folder}: {verdict}: {harmless(str(error))}\n")
         return ExitCode.BROKEN if broken else ExitCode.NOT_VERIFIED
     if options.json:
         content = {"verified": True, **verification.to_dict(), "sentence": verification.sentence()}
@@ -79,9 +80,12 @@ def _instance(options: argparse.Namespace) -> Instance | None:
     if any(given is not None for given in (options.data, options.gram, options.squared_distances)):
         if options.k is None:
             with Certificate(options.folder) as certificate:
-                options.k = certificate.k
-        return read_problem(options.data, options).instance
-    stated = (options.constraints, options.partial_labels, options.columns, options.one_based, options.k)
+                options.k = str(certificate.k)
+        problem = read_problem(options.data, options)
+        if len(problem.cluster_counts) > 1:
+            raise InputError("a certificate is about one number of clusters; give -k one number")
+        return problem.instance
+    stated = (options.constraints, options.partial_labels, options.columns, options.names, options.one_based, options.k)
     sizes = (options.size_min, options.size_max, options.sizes, options.capacity)
     if any(stated) or options.standardize or any(size is not None for size in sizes):
         raise InputError(

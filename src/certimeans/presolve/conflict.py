@@ -34,6 +34,9 @@ class Conflict:
         For a clique, the groups of must-linked points that are pairwise cannot-linked.
     is_minimal
         Whether dropping any one link is known to resolve this contradiction.
+    remedies
+        The links among these of which each one, given up alone, leaves a clustering that keeps all other constraints.
+        Only pairs that the user stated, not what follows from classes or distances. ``None`` if that is not known.
     sizes
         What is wrong with the sizes asked for, in words, if that is the contradiction.
     """
@@ -45,6 +48,7 @@ class Conflict:
     groups: tuple[tuple[int, ...], ...] = field(default=())
     is_minimal: bool = True
     sizes: str = ""
+    remedies: tuple[Link, ...] | None = None
 
     @property
     def must_links(self) -> list[Pair]:
@@ -64,7 +68,17 @@ class Conflict:
             lines.append(f"  {kind} {name(i)} {name(j)}{origin}")
         if len(self.links) > _MAX_PAIRS_SHOWN:
             lines.append(f"  ... and {len(self.links) - _MAX_PAIRS_SHOWN} more pairs")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._advice(name)])
+
+    def _advice(self, name: Callable[[int], str]) -> list[str]:
+        if self.remedies is None:
+            return []
+        if not self.remedies:
+            return ["no single pair, given up, leaves a clustering"]
+        pairs = [f"{kind} {name(i)} {name(j)}" for kind, i, j in self.remedies[:_MAX_PAIRS_SHOWN]]
+        more = len(self.remedies) - len(pairs)
+        pairs += [f"{more} more"] if more else []
+        return [f"give up any one of these, and a clustering exists: {'; '.join(pairs)}"]
 
     def _sentence(self, name: Callable[[int], str]) -> str:  # noqa: PLR0911  # one for each kind
         clusters = f"{self.n_clusters} cluster{'s' if self.n_clusters > 1 else ''}"

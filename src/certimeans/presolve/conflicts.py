@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from certimeans.presolve.graph import Contradiction, Graph, connected
 from certimeans.presolve.infer import implied_groups
 from certimeans.presolve.size_checks import cannot_pack, limits_in_words, too_large, wrong_total
 from certimeans.problem.constraints import LinkKind
+from certimeans.problem.expand import expand
 from certimeans.problem.instance import Instance
 from certimeans.problem.sizes import SizeLimits
 
@@ -28,6 +30,7 @@ EXPLANATION_SECONDS = 10.0
 
 _MAX_SOURCES = 200
 _MAX_CENTRES = 20
+_MOST_REMEDIES_TRIED = 200
 _MOST_LINKS_TO_SHRINK = 5_000  # looking at more than that once takes longer than one waits
 
 
@@ -40,6 +43,69 @@ def explain(instance: Instance, deadline: Deadline | None = None) -> Conflict:
     case.
     """
     deadline = deadline or Deadline(EXPLANATION_SECONDS)
+    conflict = _explain(instance, deadline)
+    return replace(conflict, remedies=find_remedies(instance, conflict.links, deadline))
+
+
+def find_remedies(instance: Instance, links: Sequence[Link], deadline: Deadline) -> tuple[Link, ...] | None:
+    """Return the links of a contradiction of which each, given up alone, leaves a clustering; ``None`` if unknown.
+
+    A link outside the contradiction cannot be one: the contradiction would remain.
+    """
+    if instance.limits is not None:
+        return None  # a clustering would have to keep the limits on sizes, too
+    stated = instance.constraints
+    has_others = stated.partial_labels is not None or stated.split is not None or stated.diameter is not None
+    if len(links) > _MOST_REMEDIES_TRIED or len(instance.must_link) + len(instance.cannot_link) > _MOST_LINKS_TO_SHRINK:
+        return None
+    found = []
+    candidates = [link for link in links if not has_others or stated.reason(*link) == link[0]]
+    if not candidates:
+        return None
+    for link in candidates:
+        kind, i, j = link
+        pair = (min(i, j), max(i, j))
+        must_link, cannot_link = (
+            pairs[(pairs != pair).any(axis=1)] if own == kind else pairs
+            for own, pairs in (("must-link", instance.must_link), ("cannot-link", instance.cannot_link))
+        )
+        if has_others and _follows_anyway(instance, kind, pair):
+            continue
+        is_feasible = has_clustering(instance.n_points, must_link, cannot_link, instance.n_clusters, deadline)
+        if is_feasible is None:
+            return None
+        if is_feasible:
+            found.append(link)
+    return tuple(found)
+
+
+def _follows_anyway(instance: Instance, kind: LinkKind, pair: Pair) -> bool:
+    """Whether classes or distances state a pair, too."""
+    only = replace(instance.constraints, must_link=_pairs([], kind), cannot_link=_pairs([], kind))
+    points = instance.positions(instance.points) if instance.geometry == "points" else np.empty((instance.n_points, 0))
+    must_link, cannot_link = expand(only, points)
+    others = must_link if kind == "must-link" else cannot_link
+    return bool((others == pair).all(axis=1).any())
+
+
+def has_clustering(
+    n_points: int, must_link: IntArray, cannot_link: IntArray, k: int, deadline: Deadline | None = None
+) -> bool | None:
+    """Whether k non-empty clusters can keep all links; ``None`` if the deadline passes first."""
+    group_of = connected(n_points, must_link)
+    if int(group_of.max()) + 1 < k:
+        return False
+    try:
+        edges = lift(cannot_link, group_of)
+        graph = Graph(int(group_of.max()) + 1, edges)
+        merged = implied_groups(graph, k, deadline).group_of
+        colouring = find_colouring(Graph(int(merged.max()) + 1, lift(edges, merged)), k, deadline)
+    except Contradiction:
+        return False
+    return None if colouring is None else True  # k or more groups: colours can be split until there are k
+
+
+def _explain(instance: Instance, deadline: Deadline) -> Conflict:
     k = instance.n_clusters
     if instance.limits is not None:
         about_sizes = explain_sizes(instance, instance.limits, deadline)

@@ -70,28 +70,32 @@ def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
         If none exists; its message names pairs that contradict each other.
     """
     try:
-        if int((groups := connected(instance.n_points, instance.must_link)).max()) + 1 < instance.n_clusters:
-            raise Contradiction  # noqa: TRY301  # all contradictions end in the same explanation
-        n_groups = int(groups.max()) + 1
-        united = unite_identical(instance, groups)
-        n_identical = n_groups - (int(united.max()) + 1)
-        if n_identical < _LEAST_SHARE_OF_IDENTICAL * n_groups:
-            united, n_identical = groups, 0
-        stated = contract(instance, united)
-        super_points, merges = infer(stated, deadline)
-        colouring = find_colouring(super_points.graph, instance.n_clusters, deadline)
-        if super_points.limits is not None:
-            colouring = _pack(super_points, deadline or Deadline())
+        return reduced(instance, deadline)
     except Contradiction:
         raise InfeasibleError(explain(instance, (deadline or Deadline()).within(EXPLANATION_SECONDS))) from None
-    return Presolved(
-        instance,
-        super_points,
-        merges,
-        colouring,
-        n_groups,
-        n_identical,
-    )
+
+
+def reduced(instance: Instance, deadline: Deadline | None = None) -> Presolved:
+    """Do the same, without an explanation where there is no clustering.
+
+    Raises
+    ------
+    Contradiction
+        If there is none.
+    """
+    if int((groups := connected(instance.n_points, instance.must_link)).max()) + 1 < instance.n_clusters:
+        raise Contradiction
+    n_groups = int(groups.max()) + 1
+    united = unite_identical(instance, groups)
+    n_identical = n_groups - (int(united.max()) + 1)
+    if n_identical < _LEAST_SHARE_OF_IDENTICAL * n_groups:
+        united, n_identical = groups, 0
+    stated = contract(instance, united)
+    super_points, merges = infer(stated, deadline)
+    colouring = find_colouring(super_points.graph, instance.n_clusters, deadline)
+    if super_points.limits is not None:
+        colouring = _pack(super_points, deadline or Deadline())
+    return Presolved(instance, super_points, merges, colouring, n_groups, n_identical)
 
 
 def _pack(points: SuperPoints, deadline: Deadline) -> IntArray | None:

@@ -65,6 +65,9 @@ class WithoutWeightless:
             conflict,
             links=tuple((kind, int(kept[i]), int(kept[j])) for kind, i, j in conflict.links),
             groups=tuple(tuple(int(kept[i]) for i in group) for group in conflict.groups),
+            remedies=None
+            if conflict.remedies is None
+            else tuple((kind, int(kept[i]), int(kept[j])) for kind, i, j in conflict.remedies),
         )
 
     def _nearest_centre(self, points: IntArray, centres: FloatArray) -> IntArray:

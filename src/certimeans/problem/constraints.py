@@ -10,7 +10,7 @@ pairs, a phrase in :meth:`Constraints.reason`, and a reader in :mod:`.io.links`.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -226,9 +226,11 @@ def _first_odd_entry(pairs: object, name: str) -> str:
     return ""
 
 
-def _as_distance(value: object, name: str) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value) or value < 0:
-        raise InputError(f"{name} must be a finite distance, zero or more; got {value!r}")
+def _as_distance(value: Any, name: str) -> float:
+    is_distance = isinstance(value, Real) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max  # type: ignore[operator]  # comparable
+    if not is_distance:
+        shown = "a huge number" if isinstance(value, int) and value.bit_length() > 1024 else repr(value)
+        raise InputError(f"{name} must be a finite distance, zero or more; got {shown}")
     return float(value)
 
 

@@ -51,8 +51,7 @@ def pairs_from_labels(labels: PartialLabels) -> Pairs:
     n labelled points of c classes give n - c must-links and c (c - 1) / 2 cannot-links; the others follow from them.
     """
     known = np.flatnonzero(labels.codes >= 0)
-    codes = labels.codes[known]
-    _, first = np.unique(codes, return_index=True)
+    _, first, codes = np.unique(labels.codes[known], return_index=True, return_inverse=True)  # some may have no point
     leader = known[first]
     same = np.column_stack([leader[codes], known])
     a, b = np.triu_indices(len(leader), k=1)
@@ -73,7 +72,8 @@ def pairs_closer_than(points: FloatArray, distance: float) -> IntArray:
         return _forest_by_levels(points, distance)
     pairs = tree.query_pairs(radius, output_type="ndarray").astype(np.int64)
     pairs = pairs[_distances(points, pairs) < distance]
-    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(points), len(points)))
+    ends = pairs.astype(np.int32)  # what scipy's graphs take in every version
+    graph = coo_array((np.ones(len(pairs)), (ends[:, 0], ends[:, 1])), shape=(len(points), len(points)))
     forest = minimum_spanning_tree(graph.tocsr()).tocoo()
     return np.column_stack([forest.row, forest.col]).astype(np.int64)
 

@@ -265,11 +265,12 @@ class Instance:
 
     def positions(self, points: FloatArray) -> FloatArray:
         """Return points, not only the instance's own, such that plain distances between them are those that count."""
-        if self.deviations is None:
+        if self.deviations is None or self.variances is None:
             return points
         fractions, exponents = np.frexp(self.deviations)
-        moved = points - np.median(self.table, axis=0)
-        return np.ldexp(moved, -exponents) / fractions
+        moved = np.ldexp(points - np.median(self.table, axis=0), -exponents) / fractions
+        counts = np.array([high > 0 for _, high in self.variances])  # others may vary in points that are not our own
+        return np.where(counts, moved, 0.0)
 
     @cached_property
     def _positions(self) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from certimeans._typing import FloatArray
-from certimeans.errors import InputError
+from certimeans.errors import ArgumentError, InputError
 from certimeans.problem.sources import as_mapped_table, collect_chunks, is_in_chunks
 
 _BLOCK = 100_000  # rows that are looked at together, so that a mapped file never is in memory as a whole
@@ -26,6 +26,7 @@ def as_points(points: Any) -> FloatArray:
     """
     if hasattr(points, "tocsr"):
         raise InputError("points are a sparse matrix; pass a dense one, e.g. points.toarray()")
+    _refuse_columns_of_text(points)
     try:
         array = np.asarray(collect_chunks(points) if is_in_chunks(points) else points)
     except InputError:
@@ -52,6 +53,27 @@ def as_points(points: Any) -> FloatArray:
             f"({n_bad} such {'entry' if n_bad == 1 else 'entries'}); fill or drop missing values first"
         )
     return table
+
+
+def _refuse_columns_of_text(points: Any) -> None:
+    """List all columns of a DataFrame that hold dates or text at once."""
+    if not hasattr(points, "columns") or not hasattr(points, "dtypes") or is_in_chunks(points):
+        return
+    kinds = list(points.dtypes)
+    bad = [str(name) for c, name in enumerate(points.columns) if not _may_hold_numbers(kinds[c], points, c)]
+    if bad:
+        raise InputError(
+            f"column{'' if len(bad) == 1 else 's'} {', '.join(map(repr, bad))} of the points hold"
+            f"{'s' if len(bad) == 1 else ''} text, dates or categories, not numbers; choose the features, e.g. "
+            'points.select_dtypes("number")'
+        )
+
+
+def _may_hold_numbers(kind: Any, points: Any, column: int) -> bool:
+    """Whether a column may hold numbers: it has no dates or categories, and no text that is not a number."""
+    if str(kind) in {"object", "str", "string"}:
+        return all(_is_number(value) or not isinstance(value, str) for value in points.iloc[:, column])
+    return getattr(kind, "kind", "O") in "biufcO" and str(kind) != "category"
 
 
 def _as_doubles(array: np.ndarray[Any, Any]) -> FloatArray:
@@ -104,12 +126,12 @@ def as_weights(
 def as_n_clusters(n_clusters: object, n_points: int) -> int:
     """Check k: an integer from 1 to the number of points."""
     if not isinstance(n_clusters, Integral) or isinstance(n_clusters, bool):
-        raise InputError(f"n_clusters must be an integer; got {n_clusters!r}")
+        raise ArgumentError("n_clusters", f"must be an integer; got {n_clusters!r}")
     n_clusters = int(n_clusters)
     if n_clusters < 1:
-        raise InputError(f"n_clusters must be at least 1; got {n_clusters}")
+        raise ArgumentError("n_clusters", f"must be at least 1; got {n_clusters}")
     if n_clusters > n_points:
-        raise InputError(f"n_clusters is {n_clusters}, but there are only {n_points} points")
+        raise ArgumentError("n_clusters", f"is {n_clusters}, but there are only {n_points} points")
     return n_clusters
 
 

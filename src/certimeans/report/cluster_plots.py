@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_LINKS = 120  # of each kind: more cannot be told apart
+_MOST_POINTS = 20_000  # more cannot be told apart, and take seconds to draw
 _MOST_VECTOR_POINTS = 1500  # more become a bitmap, or the file grows too large
 _MOST_NUMBERED_CENTRES = 16
 _MOST_LEGEND_CLUSTERS = 16
@@ -46,17 +47,21 @@ def draw_clusters(result: SolveResult, comparison: PlainComparison | None, ax: A
     view = project(result.instance)
     ax = make_axes(ax, 5.2, 4.7)
     _draw_links(result, view, ax)
-    size = float(np.clip(2500 / max(1, len(view.points)), 7, 34))
+    shown = sample(result.instance.n_points, result.seed)
+    size = float(np.clip(2500 / max(1, len(shown)), 7, 34))
     clustering = result.clustering
     if clustering is None:
-        ax.scatter(view.points[:, 0], view.points[:, 1], s=size, color=UNASSIGNED, linewidths=0, zorder=2)
+        x, y = view.points[shown].T
+        ax.scatter(x, y, s=size, color=UNASSIGNED, linewidths=0, zorder=2, rasterized=_is_many(shown))
         ax.set_title("no clustering was found")
     else:
-        _draw_points(clustering.labels, view, size, ax)
+        _draw_points(clustering.labels[shown], view.points[shown], size, ax)
         if comparison is not None and comparison.changed.any():
-            _draw_changed(view.points[comparison.changed], size, ax)
+            _draw_changed(view.points[shown[comparison.changed[shown]]], size, ax, comparison)
         _draw_centres(view.centres(clustering.labels, result.instance.weights), ax)
-        ax.set_title(f"{result.instance.n_points} points in {result.instance.n_clusters} clusters")
+        ax.set_title(f"{result.instance.n_points:,} points in {result.instance.n_clusters} clusters")
+    if len(shown) < result.instance.n_points:
+        ax.set_title(f"{ax.get_title()}\n(drawn: a sample of {len(shown):,} points)")
     ax.set_xlabel(plain(view.names[0], 60), parse_math=False)
     ax.set_ylabel(plain(view.names[1], 60), parse_math=False)
     spans = np.ptp(view.points, axis=0)
@@ -67,6 +72,17 @@ def draw_clusters(result: SolveResult, comparison: PlainComparison | None, ax: A
     if ax.get_legend_handles_labels()[0]:
         _draw_legend(ax)
     return ax
+
+
+def sample(n_points: int, seed: int) -> IntArray:
+    """Return the points that are drawn: all, or of very many a sample."""
+    if n_points <= _MOST_POINTS:
+        return np.arange(n_points)
+    return np.sort(np.random.default_rng(seed).choice(n_points, _MOST_POINTS, replace=False))
+
+
+def _is_many(shown: IntArray) -> bool:
+    return len(shown) > _MOST_VECTOR_POINTS
 
 
 def plot_sizes(result: SolveResult, ax: Axes | None = None) -> Axes:
@@ -176,12 +192,12 @@ def _draw_links(result: SolveResult, view: Projection, ax: Axes) -> None:
         ax.add_collection(lines)
 
 
-def _draw_points(labels: IntArray, view: Projection, size: float, ax: Axes) -> None:
+def _draw_points(labels: IntArray, points: FloatArray, size: float, ax: Axes) -> None:
     many = len(labels) > _MOST_VECTOR_POINTS
     n_clusters = int(labels.max()) + 1
     for cluster in range(n_clusters):
         look = cluster_look(cluster)
-        members = view.points[labels == cluster]
+        members = points[labels == cluster]
         ax.scatter(
             members[:, 0], members[:, 1],
             s=size, c=look.colour, marker=look.marker, linewidths=0 if many else 0.4, edgecolors=paper(),
@@ -189,11 +205,12 @@ def _draw_points(labels: IntArray, view: Projection, size: float, ax: Axes) -> N
         )  # fmt: skip
 
 
-def _draw_changed(points: FloatArray, size: float, ax: Axes) -> None:
+def _draw_changed(points: FloatArray, size: float, ax: Axes, comparison: PlainComparison) -> None:
     ax.scatter(
         points[:, 0], points[:, 1],
         s=2.6 * size + 12, facecolors="none", edgecolors=ink(), linewidths=0.8,
-        label=f"k-means differs ({len(points)})", zorder=3, rasterized=len(points) > _MOST_VECTOR_POINTS,
+        label=f"k-means differs ({np.count_nonzero(comparison.changed):,})",
+        zorder=3, rasterized=len(points) > _MOST_VECTOR_POINTS,
     )  # fmt: skip
 
 

@@ -30,15 +30,15 @@ class PlainComparison:
     changed
         The points that it puts elsewhere, after its clusters were matched with ours.
     broken_must_links, broken_cannot_links
-        How many constraints it breaks.
+        The pairs that it breaks.
     breaks_sizes
         Whether its clusters have other sizes than those asked for.
     """
 
     cost: float
     changed: BoolArray
-    broken_must_links: int
-    broken_cannot_links: int
+    broken_must_links: IntArray
+    broken_cannot_links: IntArray
     breaks_sizes: bool = False
 
 
@@ -71,8 +71,8 @@ def compare_with_plain(result: SolveResult) -> PlainComparison | None:
     return PlainComparison(
         plain.cost,
         match_clusters(plain.labels, labels, instance.n_clusters) != labels,
-        int(np.count_nonzero(_joined(plain.labels, instance.must_link) == 0)),
-        int(np.count_nonzero(_joined(plain.labels, instance.cannot_link))),
+        instance.must_link[~_joined(plain.labels, instance.must_link)],
+        instance.cannot_link[_joined(plain.labels, instance.cannot_link)],
         instance.limits is not None
         and not instance.limits.allow(instance.limits.totals(plain.labels, plain.n_clusters)),
     )

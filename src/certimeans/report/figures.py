@@ -111,9 +111,15 @@ def paper() -> str:
 
 
 def plain(name: str, longest: int = 28) -> str:
-    """Make a name from a data file fit for a label: one line, no control characters, not too long."""
+    """Make a name from a data file fit for a label: one line, no control characters, not too long.
+
+    Long names lose their middle: those of a table often begin alike and differ at the end.
+    """
     line = " ".join("".join(c if c.isprintable() else " " for c in name).split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    if len(line) <= longest:
+        return line
+    end = (longest - 1) // 2
+    return f"{line[: longest - 1 - end].rstrip()}…{line[-end:].lstrip()}"
 
 
 def draw_svg(draw: Callable[[], Axes], title: str) -> str:

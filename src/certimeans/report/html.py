@@ -9,19 +9,16 @@ import numpy as np
 
 from certimeans._version import __version__
 from certimeans.printing import percent_up, rounded_down, rounded_up
-from certimeans.report.cluster_plots import draw_clusters, plot_centres, plot_sizes, telling_features
-from certimeans.report.colours import cluster_look
+from certimeans.report.cluster_plots import draw_clusters, plot_centres, plot_sizes
 from certimeans.report.comparison import PlainComparison, compare_with_plain
 from certimeans.report.environment import describe_environment
 from certimeans.report.figures import draw_svg, is_available
 from certimeans.report.page import PAGE
-from certimeans.report.projection import feature_name, has_points
+from certimeans.report.projection import has_points
 from certimeans.report.search_plots import plot_bounds, plot_gap, plot_tree, tree_width
+from certimeans.report.sections import broken_constraints, cluster_table
 from certimeans.report.words import counted, guarantee, headline
 from certimeans.result import SolveResult, SolveStatus
-
-_MOST_COLUMNS = 30
-_MOST_ROWS = 200
 
 
 def render_report(result: SolveResult, command: str | None = None) -> str:
@@ -40,9 +37,10 @@ def render_report(result: SolveResult, command: str | None = None) -> str:
         guarantee=_text(guarantee(result)),
         problem=escape(_problem(result)),
         tiles=_tiles(result),
-        notes="".join(f"<p>{_text(note)}</p>" for note in _notes(result, comparison)),
+        notes="".join(f"<p>{_text(note)}</p>" for note in _notes(result, comparison)) + _about_data(result),
         pictures=_pictures(result, comparison),
-        table=_cluster_table(result),
+        broken=broken_constraints(result, comparison),
+        table=cluster_table(result),
         tree=_tree(result),
         reproduce=_reproduce(result, command),
         version=escape(__version__),
@@ -92,15 +90,26 @@ def _notes(result: SolveResult, comparison: PlainComparison | None) -> list[str]
         notes.append("The constraints cost nothing: the best plain k-means clustering found keeps them all.")
         return notes
     broken = " and ".join(
-        [counted(comparison.broken_must_links, "must-link"), counted(comparison.broken_cannot_links, "cannot-link")]
+        [
+            counted(len(comparison.broken_must_links), "must-link"),
+            counted(len(comparison.broken_cannot_links), "cannot-link"),
+        ]
     )
     broken += " and the limits on sizes" if comparison.breaks_sizes else ""
     saved = percent_up(1 - comparison.cost / result.objective) if result.objective > 0 else "0 %"
     notes.append(
         "What the constraints changed: the best plain k-means clustering found costs "
-        f"{comparison.cost:.8g} ({saved} less), puts {counted(moved, 'point')} elsewhere and breaks {broken}."
+        f"{comparison.cost:.8g} ({saved} less), puts {counted(moved, 'point')} elsewhere and breaks {broken}"
+        f"{', listed below' if len(comparison.broken_must_links) + len(comparison.broken_cannot_links) else ''}."
     )
     return notes
+
+
+def _about_data(result: SolveResult) -> str:
+    """Say how the data were understood."""
+    if not result.notes:
+        return ""
+    return f"<p class=note>About the data: {_text('; '.join(result.notes))}.</p>"
 
 
 def _pictures(result: SolveResult, comparison: PlainComparison | None) -> str:
@@ -153,41 +162,6 @@ def _about_clusters(comparison: PlainComparison | None) -> str:
     if comparison is not None and comparison.changed.any():
         words += " Rings: plain k-means, without the constraints, puts these points elsewhere."
     return words
-
-
-def _cluster_table(result: SolveResult) -> str:
-    clustering, instance = result.clustering, result.instance
-    if clustering is None:
-        return ""
-    centres = clustering.centres if has_points(instance) else None
-    features = [] if centres is None else telling_features(result, _MOST_COLUMNS).tolist()
-    weighted = bool((instance.weights != 1).any())
-    weights = np.bincount(clustering.labels, instance.weights)
-    limits = instance.limits
-    loads = [] if limits is None or limits.counts_points else limits.totals(clustering.labels, clustering.n_clusters)
-    names = ["cluster", "points", *(["capacity"] if loads else []), *(["weight"] if weighted else [])]
-    names += [feature_name(instance, f) for f in features]
-    head = "".join(f"<th scope=col>{escape(name)}</th>" for name in names)
-    rows = []
-    for cluster in range(min(clustering.n_clusters, _MOST_ROWS)):
-        cells = [f"{clustering.sizes[cluster]:,}"]
-        cells += [limits.in_words(loads[cluster])] if limits is not None and loads else []
-        cells += [f"{weights[cluster]:.6g}"] if weighted else []
-        cells += [] if centres is None else [f"{value:.6g}" for value in centres[cluster, features]]
-        swatch = f'<i style="background:{cluster_look(cluster).colour}"></i>'
-        rows.append(f"<tr><th scope=row>{swatch}{cluster}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    left_out = []
-    stated = instance.constraints.cluster_sizes
-    asked = "" if stated is None else f"<p class=note>Asked for: {escape(stated.in_words())}; all are kept.</p>"
-    if features and len(features) < instance.n_features:
-        left_out.append(f"the {len(features)} of {instance.n_features} features that differ most between the clusters")
-    if clustering.n_clusters > _MOST_ROWS:
-        left_out.append(f"the first {_MOST_ROWS} of {clustering.n_clusters} clusters")
-    note = asked + (f"<p class=note>Shown: {'; '.join(left_out)}.</p>" if left_out else "")
-    return (
-        f"<section><h2>Clusters{' and their centres' if features else ''}</h2>{note}<div class='card scroll'>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
-    )
 
 
 def _tree(result: SolveResult) -> str:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from certimeans.printing import percent_up
+from certimeans.printing import harmless, percent_up
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 
@@ -44,7 +44,7 @@ class LiveProgress:
 
     def start(self, instance: Instance, notes: Sequence[str] = ()) -> None:
         """Say what is being solved, and begin to show progress."""
-        for line in (*(f"note: {note}" for note in notes), repr(instance)):
+        for line in (*(f"note: {harmless(note)}" for note in notes), repr(instance)):
             self._console.print(line)
         self._began = self._clock()
         self._live.start()

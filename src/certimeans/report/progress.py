@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from certimeans.printing import rounded_down, rounded_up
+from certimeans.printing import harmless, rounded_down, rounded_up
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 
@@ -52,7 +52,7 @@ class ProgressLog:
 
     def start(self, instance: Instance, notes: Sequence[str] = ()) -> None:
         """Say what is being solved, and what the reader of the file had to decide."""
-        for line in (*(f"note: {note}" for note in notes), repr(instance)):
+        for line in (*(f"note: {harmless(note)}" for note in notes), repr(instance)):
             self._write(line)
 
     def progress(self, progress: Progress) -> None:

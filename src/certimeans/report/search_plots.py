@@ -9,7 +9,7 @@ import numpy as np
 
 from certimeans._typing import FloatArray
 from certimeans.report.colours import BOUND, INCUMBENT, NODE_LOOKS, UNASSIGNED
-from certimeans.report.figures import ink, make_axes, paper
+from certimeans.report.figures import ink, make_axes, paper, plain
 from certimeans.report.tree_layout import PlacedNode, place_nodes
 from certimeans.result import SolveResult, relative_gap
 from certimeans.search.tree import TreeStatus
@@ -98,11 +98,13 @@ def plot_tree(result: SolveResult, ax: Axes | None = None) -> Axes:
     _draw_branches(placed, ax)
     _draw_nodes(placed, ax)
     if len(placed) <= _MOST_LABELLED:
-        _label_nodes(placed, ax)
+        _label_nodes(placed, ax, result)
     leaves = max(place.x for place in placed)
     ax.set_xlim(-0.8, leaves + 0.8)
     ax.set_ylim(depth + 0.6, -0.5)
     title = f"search tree: {len(result.tree)} node{'s' if len(result.tree) > 1 else ''}"
+    if result.nodes != len(result.tree):
+        title += f", {result.nodes} of them evaluated"
     if len(placed) < len(result.tree):
         title += f", the {len(placed)} of the top {depth + 1} levels shown"
     ax.set_title(title)
@@ -143,7 +145,7 @@ def _draw_nodes(placed: list[PlacedNode], ax: Axes) -> None:
         )  # fmt: skip
 
 
-def _label_nodes(placed: list[PlacedNode], ax: Axes) -> None:
+def _label_nodes(placed: list[PlacedNode], ax: Axes, result: SolveResult) -> None:
     """Write each node's bound beside or under it, and each decision on its branch."""
     for place in placed:
         node = place.node
@@ -158,9 +160,14 @@ def _label_nodes(placed: list[PlacedNode], ax: Axes) -> None:
             sign = "=" if node.decision.together else "≠"
             ax.text(
                 0.5 * (place.x + place.parent.x), 0.5 * (place.depth + place.parent.depth),
-                f"{node.decision.i} {sign} {node.decision.j}",
+                f"{_short(result, node.decision.i)} {sign} {_short(result, node.decision.j)}",
+                parse_math=False,
                 ha="center", va="center", fontsize=8, bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1.5},
             )  # fmt: skip
+
+
+def _short(result: SolveResult, point: int) -> str:
+    return plain(result.short_name_of(point), 14)
 
 
 def _history(result: SolveResult) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 
-from certimeans.errors import InputError
+from certimeans.errors import ArgumentError
 from certimeans.status import SolveStatus, relative_gap
+
+_LONGEST = 1e12
+"""Seconds: more than the clock of any machine will count."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,18 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not _is_real(self.gap) or not 0 <= self.gap < 1:
-            raise InputError(f"gap must be a number from 0 to below 1; got {self.gap!r}")
+            raise ArgumentError("gap", f"must be a number from 0 to below 1; got {_shown(self.gap)}")
         if self.seconds is not None and not (_is_real(self.seconds) and self.seconds > 0):
-            raise InputError(f"time_limit must be a positive number of seconds, or None; got {self.seconds!r}")
+            raise ArgumentError(
+                "time_limit", f"must be a positive number of seconds, or None; got {_shown(self.seconds)}"
+            )
+        if self.seconds is not None and self.seconds > _LONGEST and self.seconds != math.inf:
+            raise ArgumentError(
+                "time_limit", f"is too long to be kept; leave it out for no limit, or take {_LONGEST:g}"
+            )
         is_count = isinstance(self.nodes, Integral) and not isinstance(self.nodes, bool)
         if self.nodes is not None and not (is_count and self.nodes >= 1):
-            raise InputError(f"max_nodes must be a positive integer, or None; got {self.nodes!r}")
+            raise ArgumentError("max_nodes", f"must be a positive integer, or None; got {_shown(self.nodes)}")
 
 
 @dataclass(frozen=True)
@@ -85,3 +95,12 @@ def reason_to_stop(limits: Limits, progress: Progress, *, interrupted: bool, tim
 
 def _is_real(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    """Quote a value that may have thousands of digits, which Python may refuse to write."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a huge number"
+    return text if len(text) <= 80 else f"{text[:77]}..."

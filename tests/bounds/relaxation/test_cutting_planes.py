@@ -6,6 +6,7 @@ import pytest
 from certimeans.bounds.protocol import RoundStatistics, StopReason
 from certimeans.bounds.relaxation.admm import Admm, AdmmSettings, Iterate
 from certimeans.bounds.relaxation.cuts.pool import Cuts
+from certimeans.bounds.relaxation.cuts.separation import SeparationSettings
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings, bound_by_cutting_planes
 from certimeans.bounds.relaxation.inherit import inherit
 from certimeans.bounds.relaxation.model import Relaxation
@@ -160,6 +161,43 @@ def test_a_child_starts_with_the_bound_of_its_parent(seed: int) -> None:
         assert bound >= outcome.safe_lower_bound - 1e-10
         resumed = bound_by_cutting_planes(child, np.inf, start=inherited, settings=QUICK)
         assert resumed.safe_lower_bound >= bound
+
+
+@pytest.mark.parametrize(("primal", "dual", "factor"), [(0.8, 0.1, 2**0.5), (0.4, 0.1, 1.0), (1.0, 1e-9, 1.5)])
+def test_the_penalty_moves_to_where_residuals_are_balanced(primal: float, dual: float, factor: float) -> None:
+    """Primal residuals four times the dual ones are right; otherwise the penalty rises by the root, but not too far."""
+    relaxation = relaxation_of(blobs(12, 3))
+    solver = Admm(relaxation, Iterate.cold(relaxation), AdmmSettings(balance=4.0, largest_balancing=1.5))
+    before = solver.penalty
+    solver.primal_residual, solver.dual_residual = primal, dual
+    solver._balance_penalty()
+    assert solver.penalty == pytest.approx(before * factor)
+
+
+def test_a_child_goes_on_with_penalty_and_threshold_of_its_parent() -> None:
+    """Otherwise it would look for strong cuts again where only weak ones are left."""
+    relaxation = relaxation_of(blobs(40, 4, spread=1.5))
+    separation = SeparationSettings(threshold=0.01, final_threshold=0.001)
+    settings = CuttingPlaneSettings(max_rounds=12, separation=separation, few_new_cuts=1.0)
+    outcome = bound_by_cutting_planes(relaxation, np.inf, settings=settings)
+    assert outcome.best.penalty is not None
+    assert outcome.best.threshold is not None
+    assert 0.001 <= outcome.best.threshold < 0.01
+    child = inherit(outcome.best, relaxation.root_weights**2, relaxation, np.arange(40))
+    assert (child.penalty, child.threshold) == (outcome.best.penalty, outcome.best.threshold)
+
+
+def test_patience_decides_when_a_hopeless_node_is_given_up() -> None:
+    """With an unreachable target more patience means more iterations, and a bound that is no lower."""
+    relaxation = relaxation_of(blobs(30, 4, spread=1.5))
+    hasty, patient = (
+        bound_by_cutting_planes(relaxation, np.inf, settings=CuttingPlaneSettings(patience=patience, max_rounds=40))
+        for patience in (0.0, 1e9)
+    )
+    assert hasty.reason is StopReason.STALLED
+    assert len(hasty.rounds) == CuttingPlaneSettings().min_rounds
+    assert len(patient.rounds) > len(hasty.rounds)
+    assert patient.safe_lower_bound >= hasty.safe_lower_bound
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,10 @@ from certimeans.problem.io.text import PathLike, is_number, shown
 NAME_TITLES = frozenset({"", "id", "index", "name", "unnamed: 0"})
 """Titles, in lower case, of columns that name the points rather than measure them."""
 
-MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
+INDEX_TITLES = frozenset({"", "unnamed: 0", "index"})
+"""Those of a DataFrame's index."""
+
+MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null", "none", "#n/a", "<na>"})
 """What tables hold, in lower case, where there is no value."""
 
 
@@ -68,14 +71,18 @@ def has_header(rows: list[Row]) -> bool:
 def find_name_columns(
     table: list[tuple[str, ...]], titles: tuple[str, ...] | None, features: Collection[int]
 ) -> list[int]:
-    """Return the columns that name the points, apart from those already known to be features."""
+    """Return the columns that name the points, apart from those already known to be features; the best name first.
+
+    Several may: a DataFrame's index, which has no title, says less than a column of names beside it.
+    """
     found = []
     for number, column in enumerate(table):
-        titled = titles is not None and titles[number].lower() in NAME_TITLES and len(set(column)) == len(column)
-        texts = number == 0 and any(map(is_text, column)) and not any(map(is_number, column))
-        if (titled or texts) and number not in features:
+        title = None if titles is None else titles[number].lower()
+        texts = any(map(is_text, column)) and not any(map(is_number, column))
+        titled = title in NAME_TITLES and (len(set(column)) == len(column) or (title == "name" and texts))
+        if (titled or (number == 0 and texts)) and number not in features:
             found.append(number)
-    return found
+    return sorted(found, key=lambda number: titles is not None and titles[number].lower() in INDEX_TITLES)
 
 
 def is_text(cell: str) -> bool:

@@ -5,11 +5,24 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from certimeans.errors import InputError
 from certimeans.problem.constraints import Constraints, LinkKind
-from certimeans.problem.io.text import PathLike, as_number, content_lines, decode, is_number, read_bytes, shown
+from certimeans.problem.io.names import PointNames
+from certimeans.problem.io.text import (
+    Line,
+    PathLike,
+    as_number,
+    content_lines,
+    decode,
+    find_separator,
+    is_number,
+    read_bytes,
+    shown,
+    split_cells,
+)
 from certimeans.problem.sizes import StatedSizes
 
 _WORDS: dict[str, LinkKind] = {
@@ -17,7 +30,10 @@ _WORDS: dict[str, LinkKind] = {
     "must_link": "must-link",
     "cl": "cannot-link",
     "cannot_link": "cannot-link",
+    **dict.fromkeys(("y", "yes", "together"), "must-link"),
+    **dict.fromkeys(("n", "no", "apart"), "cannot-link"),
 }
+_UNANSWERED = frozenset({"", "?", "skip"})
 _SIGNS: dict[str, LinkKind] = {"1": "must-link", "-1": "cannot-link"}
 _DISTANCES = {"delta": "split", "split": "split", "gamma": "diameter", "diameter": "diameter"}
 _HEADER = {
@@ -29,12 +45,21 @@ _SIZES = ("size_min", "size_max", "sizes", "capacity")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
-def read_constraints(path: PathLike, *, n_points: int | None = None, one_based: bool = False) -> Constraints:
+def read_constraints(
+    path: PathLike,
+    *,
+    n_points: int | None = None,
+    one_based: bool = False,
+    names: Sequence[str] | None = None,
+    names_only: bool = False,
+    notes: list[str] | None = None,
+) -> Constraints:
     """Read constraints in any of these formats, told apart by their content.
 
     - Lines ``ML i j`` and ``CL i j`` (or ``must-link``, ``cannot-link``), ``i j 1`` and ``i j -1``, or
       ``i,j,type`` after an optional header, which may name the columns in another order. Cells may be separated by
-      commas or semicolons as well as by white space, and formats may be mixed.
+      commas or semicolons as well as by white space, and formats may be mixed. A table with a header may have more
+      columns; rows without a type are skipped: questions that were not answered (``y`` and ``n`` are answers).
     - Lines ``DELTA x`` (points closer than x must link; the largest counts) and ``GAMMA x`` (points farther apart
       than x cannot link; the smallest counts).
     - A JSON object ``{"ml": [[i, j]], "cl": [[i, j]], "split": x, "diameter": x}``, every key optional. It may also
@@ -50,14 +75,20 @@ def read_constraints(path: PathLike, *, n_points: int | None = None, one_based: 
         If given, pairs are checked against it, and reported with their line.
     one_based
         Whether the file numbers the points from 1.
+    names
+        The names of the points: what is not an integer is looked up among them.
+    names_only
+        Whether integers are names, too, and not numbers of points.
+    notes
+        Gets sentences on how the file was understood.
 
     Raises
     ------
     InputError
         If the file cannot be understood; the message gives the line, or the key and position in JSON.
     """
-    text = decode(path, read_bytes(path))
-    found = _Found(n_points, one_based)
+    text = decode(path, read_bytes(path), notes)
+    found = _Found(n_points, one_based, names, names_only)
     if text.lstrip().startswith(("{", "[")):
         try:
             _read_json(path, text, found)
@@ -65,21 +96,74 @@ def read_constraints(path: PathLike, *, n_points: int | None = None, one_based: 
             raise InputError(f"{path}: the JSON is nested too deeply for constraints") from None
     else:
         _read_lines(path, text, found)
+    if notes is not None:
+        notes += found.notes(path)
     try:
         return found.constraints()
     except InputError as error:  # sizes that contradict each other; everything else was checked where it stands
         raise InputError(f"{path}: {error}") from None
 
 
+def read_constraint_line(
+    line: str,
+    *,
+    n_points: int,
+    one_based: bool = False,
+    names: Sequence[str] | None = None,
+    names_only: bool = False,
+) -> Constraints:
+    """Read one line of such a file, for example what a user typed.
+
+    Raises
+    ------
+    InputError
+        If it states no constraint; the message does not repeat the line.
+    """
+    found = _Found(n_points, one_based, names, names_only)
+    _read_cells(_cells("the line", Line(1, line), None), None, found)
+    return found.constraints()
+
+
 class _Found:
     """What was read so far; methods raise an InputError without a place, for the caller to add it."""
 
-    def __init__(self, n_points: int | None, one_based: bool) -> None:
+    def __init__(
+        self, n_points: int | None, one_based: bool, names: Sequence[str] | None = None, names_only: bool = False
+    ) -> None:
         self.first = int(one_based)
+        self.names = None if names is None else PointNames(names, first=self.first)
+        self.names_only = names_only
+        self.ambiguous: str | None = None  # a number that is also the name of another point
+        self.unanswered = 0
         self.last = (sys.maxsize if n_points is None else n_points) - 1 + self.first
         self.pairs: dict[LinkKind, list[tuple[int, int]]] = {"must-link": [], "cannot-link": []}
         self.distances: dict[str, list[float]] = {"split": [], "diameter": []}
         self.sizes: dict[str, Any] = {}
+
+    def point(self, cell: str) -> int:
+        """Return the number, as the file counts, of a point that is given by number or name."""
+        is_integer = _INTEGER.fullmatch(cell) is not None
+        if self.names is not None and (self.names_only or not is_integer):
+            return self.names.find(cell) + self.first
+        if not is_integer:
+            raise InputError(
+                f"{shown(cell)} is not a point number; if it is a name, say which column has names (--names)"
+            )
+        if self.names is not None and self.names.get(cell, int(cell) - self.first) + self.first != int(cell):
+            self.ambiguous = cell
+        return int(cell)
+
+    def notes(self, path: PathLike) -> list[str]:
+        """Say what a reader should know."""
+        notes = []
+        if self.ambiguous is not None:
+            notes.append(
+                f"{path}: numbers such as {self.ambiguous} were read as the places of points, counted from "
+                f"{self.first}, although some points have such names; with --names they are names"
+            )
+        if self.unanswered:
+            notes.append(f"{path}: {self.unanswered} rows have no type, and state nothing")
+        return notes
 
     def add_pair(self, kind: LinkKind, i: int, j: int) -> None:
         for number in (i, j):
@@ -107,32 +191,52 @@ class _Found:
 def _read_lines(path: PathLike, text: str, found: _Found) -> None:
     header: list[str] | None = None
     for position, line in enumerate(content_lines(text)):
-        words = re.sub('[",;]', " ", line.text).split()
-        names = [_HEADER.get(word.lower(), "") for word in words]
-        if position == 0 and sorted(names) == ["i", "j", "type"]:
+        cells = _cells(path, line, header)
+        names = [_HEADER.get(cell.lower(), "") for cell in cells]
+        if position == 0 and all(names.count(name) == 1 for name in ("i", "j", "type")):
             header = names
             continue
         try:
-            _read_words(words, header, found)
+            _read_cells(cells, header, found)
         except InputError as error:
             raise InputError(f"{path}, line {line.number}: {shown(line.text)}: {error}") from None
 
 
-def _read_words(words: list[str], header: list[str] | None, found: _Found) -> None:
+def _cells(path: PathLike, line: Line, header: list[str] | None) -> list[str]:
+    """Split a line at white space, commas and semicolons; or only at the latter, if names may have spaces."""
+    words = re.sub('[",;]', " ", line.text).split()
+    if header is None and len(words) <= 3:
+        return words
+    separator = find_separator(line.text)
+    cells = words if separator is None else split_cells(path, line, separator)
+    return words if header is not None and len(cells) != len(header) == len(words) else cells
+
+
+def _read_cells(cells: list[str], header: list[str] | None, found: _Found) -> None:
+    words = [cell for cell in cells if cell]
     if len(words) == 2 and words[0].upper() in ("DELTA", "GAMMA"):
         found.add_distance(_DISTANCES[words[0].lower()], as_number(words[1]))
         return
-    if len(words) != 3:
+    if len(cells) != len(header or "ijt"):
         raise InputError("expected 'ML i j', 'CL i j', 'i j 1', 'i j -1', 'i,j,type', 'DELTA x' or 'GAMMA x'")
-    usual = ["i", "j", "type"] if is_number(words[0]) else ["type", "i", "j"]
-    cells = dict(zip(header or usual, words, strict=True))
-    kind = _SIGNS.get(cells["type"]) or _WORDS.get(_plain(cells["type"]))
+    row = dict(zip(header or _usual_order(cells), cells, strict=True))
+    if header is not None and row["type"].lower() in _UNANSWERED:
+        found.unanswered += 1
+        return
+    kind = _kind(row["type"])
     if kind is None:
-        raise InputError(f"unknown constraint type {shown(cells['type'])}; use ML or CL, or 1 or -1 after the pair")
-    for name in "ij":
-        if not _INTEGER.fullmatch(cells[name]):
-            raise InputError(f"{shown(cells[name])} is not a point number")
-    found.add_pair(kind, int(cells["i"]), int(cells["j"]))
+        raise InputError(f"unknown constraint type {shown(row['type'])}; use ML or CL, or 1 or -1 after the pair")
+    found.add_pair(kind, found.point(row["i"]), found.point(row["j"]))
+
+
+def _usual_order(cells: list[str]) -> list[str]:
+    """Say where the type is: at the end after numbers or names, or at the beginning."""
+    is_last = is_number(cells[0]) or (_kind(cells[2]) is not None and _WORDS.get(_plain(cells[0])) is None)
+    return ["i", "j", "type"] if is_last else ["type", "i", "j"]
+
+
+def _kind(cell: str) -> LinkKind | None:
+    return _SIGNS.get(cell) or _WORDS.get(_plain(cell))
 
 
 def _read_json(path: PathLike, text: str, found: _Found) -> None:
@@ -167,7 +271,9 @@ def _read_entry(name: str, entry: Any, found: _Found) -> None:
     if name in _DISTANCES:
         found.add_distance(_DISTANCES[name], entry)
     elif isinstance(entry, list) and [type(number) for number in entry] == [int, int]:
-        found.add_pair(_WORDS[name], *entry)
+        found.add_pair(_WORDS[name], *(found.point(str(number)) for number in entry))
+    elif found.names is not None and isinstance(entry, list) and [type(cell) for cell in entry] == [str, str]:
+        found.add_pair(_WORDS[name], *(found.point(cell) for cell in entry))
     else:
         raise InputError("expected a list of pairs of point numbers [[i, j], ...]")
 

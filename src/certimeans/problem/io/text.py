@@ -55,17 +55,29 @@ def read_regular(path: PathLike) -> bytes:
     return read_bytes(path)
 
 
-def decode(path: PathLike, data: bytes) -> str:
-    r"""Turn UTF-8, or UTF-16 that says so, into text whose lines end in ``\n``."""
+def decode(path: PathLike, data: bytes, notes: list[str] | None = None) -> str:
+    r"""Turn UTF-8, or UTF-16 that says so, into text whose lines end in ``\n``.
+
+    What is neither is read as Windows text (cp1252), which Excel still writes; ``notes`` then gets a sentence about it.
+    """
     encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         before = _unify_line_ends(data[: error.start].decode(encoding, errors="ignore"))
-        raise InputError(
-            f"{path}, line {before.count(chr(10)) + 1}: byte 0x{data[error.start]:02x} is not {encoding.upper()} text; "
-            "save the file with the encoding UTF-8"
-        ) from None
+        line = before.count(chr(10)) + 1
+        text = _decode_windows(data) if encoding == "utf-8" else ""
+        if not text:
+            raise InputError(
+                f"{path}, line {line}: byte 0x{data[error.start]:02x} is not {encoding.upper()} text; "
+                "save the file with the encoding UTF-8"
+            ) from None
+        if notes is not None:
+            letter = data[error.start : error.start + 1].decode("cp1252")
+            notes.append(
+                f"{path} is not UTF-8 text; it was read as Windows text (cp1252), in which line {line} has "
+                f"{shown(letter)}; if that is wrong, save it with the encoding UTF-8"
+            )
     text = _unify_line_ends(text.removeprefix("\ufeff"))
     binary = text.find("\0")
     if binary >= 0:
@@ -74,6 +86,15 @@ def decode(path: PathLike, data: bytes) -> str:
             "save the table as CSV or, for points, as .npy"
         )
     return text
+
+
+def _decode_windows(data: bytes) -> str:
+    """Decode cp1252; nothing if some byte, such as a control character, shows that this is no such text."""
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError:
+        return ""
+    return "" if any(c < " " and c not in "\t\n\r\f" for c in text) else text
 
 
 def _unify_line_ends(text: str) -> str:
@@ -87,13 +108,16 @@ def content_lines(text: str, *, keep_blank: bool = False) -> list[Line]:
     return [line for line in lines if not line.text.lstrip().startswith("#") and (keep_blank or line.text.strip())]
 
 
-def find_separator(line: str) -> str | None:
+def find_separator(line: str, *, decimal_comma: bool = False) -> str | None:
     """Guess from its first line what separates the cells of a table; ``None`` means white space.
 
     A semicolon wins over a comma, which may then be a decimal comma. A tab between numbers is just white space.
+    Numbers with a decimal comma are quoted if commas separate them.
     """
     outside_quotes = _QUOTED.sub("", line)
     for separator in (";", "\t", ","):
+        if separator == "," and decimal_comma and '"' not in line and any(map(str.isdigit, line)):
+            return None
         if separator in outside_quotes:
             only_numbers = all(is_number(cell.strip()) for cell in line.split(separator))
             return None if separator == "\t" and only_numbers else separator

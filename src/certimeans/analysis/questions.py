@@ -1,0 +1,295 @@
+"""What would the best clustering cost if something were otherwise? Answers are proven intervals.
+
+The problem at hand, P, has a clustering of cost U and the proven bound L, so its optimum lies in [L, U]. To learn what
+a constraint c costs, we do not drop it but turn it around: P' has its opposite in its place. Every clustering that
+keeps the other constraints keeps c or its opposite, so without c the optimum is min(opt(P), opt(P')), and the price of
+c is max(0, opt(P) - opt(P')). If P' has no clustering, the others imply c. If every clustering of P' is proven to cost
+at least U, the price is exactly 0, and such a bound is usually proven soon: it need not come near the optimum of P'.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from certimeans._typing import FloatArray, IntArray
+from certimeans.blas import one_blas_thread
+from certimeans.deadline import Deadline
+from certimeans.errors import InfeasibleError
+from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
+from certimeans.presolve.graph import Contradiction
+from certimeans.presolve.reduce import reduced
+from certimeans.problem.constraints import Constraints, LinkKind
+from certimeans.problem.expand import expand
+from certimeans.problem.instance import Instance
+from certimeans.result import SolveResult
+from certimeans.search.limits import Limits
+from certimeans.search.settings import NodeSettings
+from certimeans.status import SolveStatus
+
+Link = tuple[LinkKind, int, int]
+
+_MARGIN = 2.0**-46
+"""What a gap is made smaller by, so that the bound it stops at is not below the one that is wanted."""
+_MOST_ATTEMPTS = 3
+_LEAST_SECONDS = 10.0
+_FEW_SEARCHES = NodeSettings(root_search=SearchSettings(n_searches=5))
+"""The search for a clustering has been made by the time the solver starts."""
+
+
+class Interval(NamedTuple):
+    """Two numbers between which another one is proven to be; infinite if there is no clustering."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What is proven about a changed problem.
+
+    Attributes
+    ----------
+    cost
+        Its optimum lies in here. Both ends are infinite if it has no clustering.
+    labels
+        The best clustering found.
+    was_stopped
+        Whether the user interrupted.
+    """
+
+    cost: Interval
+    labels: IntArray | None = None
+    was_stopped: bool = False
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether it is proven that there is no clustering."""
+        return self.cost.low == math.inf
+
+
+StatedKind = Literal["diameter", "split", "partial_labels"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a problem is changed: links and other constraints that are dropped, and a link that is added."""
+
+    drop: frozenset[Link] = frozenset()
+    add: Link | None = None
+    without: frozenset[StatedKind] = frozenset()
+
+    @classmethod
+    def flip(cls, link: Link) -> Change:
+        """Put the opposite of a link in its place."""
+        return cls(frozenset({link}), opposite(link))
+
+
+def opposite(link: Link) -> Link:
+    """Return the link that a pair has instead."""
+    kind, i, j = link
+    return ("cannot-link" if kind == "must-link" else "must-link"), i, j
+
+
+class Questions:
+    """Asks what changed versions of a solved problem cost.
+
+    Parameters
+    ----------
+    result
+        The solved problem.
+    gap
+        Relative gap to which optima are enclosed; that of the result if not given.
+    time_limit
+        Seconds for all questions together; without it, each may take as long as the result took, at least ten seconds.
+    n_jobs
+        Questions that are answered at the same time, in processes.
+    """
+
+    def __init__(
+        self, result: SolveResult, *, gap: float | None = None, time_limit: float | None = None, n_jobs: int = 1
+    ) -> None:
+        Limits(result.target_gap if gap is None else gap, time_limit)  # refuses what is no limit
+        self.instance = result.instance
+        self.gap = result.target_gap if gap is None else gap
+        self.deadline = Deadline(time_limit)
+        self.seconds_each = math.inf if time_limit is not None else max(_LEAST_SECONDS, result.seconds)
+        self.n_jobs = n_jobs
+        self.seed = result.seed
+        clustering = result.clustering
+        assert clustering is not None  # noqa: S101  # callers look
+        self.labels = clustering.labels
+        self.cost = Interval(result.lower_bound, clustering.cost)
+        stated = self.instance.constraints
+        self._others = expand(replace(stated, must_link=_none(), cannot_link=_none()), _positions(self.instance))
+
+    def changed(self, change: Change) -> Instance:
+        """Build the changed problem."""
+        stated = self.instance.constraints
+        kept = [link for link in stated_links(self.instance) if link not in change.drop]
+        kept += [change.add] if change.add is not None else []
+        others = self._others
+        if change.without:
+            nothing = dict.fromkeys(change.without)
+            rest = replace(stated, must_link=_none(), cannot_link=_none(), **nothing)
+            others = expand(rest, _positions(self.instance))
+        pairs = Constraints(
+            np.vstack([_pairs(kept, "must-link"), others.must_link]),
+            np.vstack([_pairs(kept, "cannot-link"), others.cannot_link]),
+        )
+        return replace(self.instance, constraints=pairs)
+
+    def ask(
+        self, changes: Sequence[Change], tell: Callable[[int], None] | None = None, *, enough: float | None = None
+    ) -> list[Answer]:
+        """Enclose the optimum of each changed problem, as far as time allows.
+
+        Parameters
+        ----------
+        tell
+            Called with the number of answers after each one.
+        enough
+            A cost that only has to be reached; that of the problem as it is, if not given.
+        """
+        answers: list[Answer] = []
+        for answer in self._answers(changes, self.cost.high if enough is None else enough):
+            answers.append(answer)
+            if tell is not None:
+                tell(len(answers))
+        return answers
+
+    def _answers(self, changes: Sequence[Change], enough: float) -> Iterator[Answer]:
+        tasks = (
+            self._task(change, enough) for change in changes
+        )  # one after the other: each holds a copy of the points
+        if self.n_jobs == 1 or len(changes) < 2:
+            stopped = False
+            for task in tasks:
+                answer = _unanswered(task.instance, stopped=True) if stopped else enclose(*task, deadline=self.deadline)
+                stopped = answer.was_stopped
+                yield answer
+            return
+        with _pool(min(self.n_jobs, len(changes))) as submit:
+            pending: deque[Future[Answer]] = deque()
+            for task in tasks:
+                pending.append(submit(_enclose_within, task, self.deadline.remaining()))
+                while len(pending) > 2 * self.n_jobs:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+
+    def _task(self, change: Change, enough: float) -> _Task:
+        return _Task(self.changed(change), self.labels, enough, self.gap, self.seed, self.seconds_each)
+
+
+def stated_links(instance: Instance) -> list[Link]:
+    """List the pairs that the user stated, without those that follow from distances and classes."""
+    stated = instance.constraints
+    links: list[Link] = [("must-link", i, j) for i, j in stated.must_link.tolist()]
+    return links + [("cannot-link", i, j) for i, j in stated.cannot_link.tolist()]
+
+
+class _Task(NamedTuple):
+    instance: Instance
+    start: IntArray
+    enough: float
+    gap: float
+    seed: int
+    seconds: float
+
+
+def enclose(
+    instance: Instance,
+    start: IntArray,
+    enough: float,
+    gap: float,
+    seed: int,
+    seconds: float,
+    *,
+    deadline: Deadline | None = None,
+) -> Answer:
+    """Enclose the optimum of a problem: to a gap, or as soon as it is proven to be at least ``enough``.
+
+    Parameters
+    ----------
+    start
+        Labels of a similar problem, from which to look for a clustering; they may break constraints.
+    enough
+        A cost that only has to be reached.
+    """
+    from certimeans.solver import solve_instance  # noqa: PLC0415  # the solver's results have methods from here
+
+    deadline = (deadline or Deadline()).within(seconds)
+    if deadline.passed():
+        return _unanswered(instance)
+    try:
+        presolved = reduced(instance, deadline)
+    except Contradiction:
+        return Answer(Interval(math.inf, math.inf))
+    super_points = presolved.super_points
+    own_start = start[super_points.first_points]
+    labels = search_clustering(
+        super_points, colouring=presolved.colouring, start=own_start, seed=seed, deadline=deadline
+    )
+    best = None if labels is None else super_points.expand_labels(labels)
+    low, high = instance.scaled.scale.nothing_proven, math.inf
+    for _ in range(_MOST_ATTEMPTS):
+        known = math.inf if best is None else instance.cost(best).high
+        slack = (known - enough) / abs(known) - _MARGIN if math.isfinite(known) and known != 0 else 0.0
+        limits = Limits(min(max(gap, slack), 0.999), max(deadline.remaining(), 1e-3) if _is_limited(deadline) else None)
+        try:
+            result = solve_instance(instance, limits, seed=seed, initial_labels=best, settings=_FEW_SEARCHES)
+        except InfeasibleError:
+            return Answer(Interval(math.inf, math.inf))
+        low, high = max(low, result.lower_bound), min(high, result.objective)
+        best = best if result.clustering is None else result.clustering.labels
+        stopped = result.status is SolveStatus.INTERRUPTED and not result.is_complete
+        # A better clustering than the one that the gap was made for may leave the bound short of its goal.
+        is_done = low >= enough or high - low <= gap * abs(high) or result.status is not SolveStatus.OPTIMAL
+        if is_done or stopped or deadline.passed():
+            return Answer(Interval(low, high), best, stopped)
+    return Answer(Interval(low, high), best)
+
+
+def _is_limited(deadline: Deadline) -> bool:
+    return math.isfinite(deadline.remaining())
+
+
+def _unanswered(instance: Instance, *, stopped: bool = False) -> Answer:
+    return Answer(Interval(instance.scaled.scale.nothing_proven, math.inf), was_stopped=stopped)
+
+
+def _enclose_within(task: _Task, seconds: float) -> Answer:
+    """Answer in a process of the pool; what is left of the time is told in seconds."""
+    with one_blas_thread():
+        return enclose(*task, deadline=Deadline(seconds if math.isfinite(seconds) else None))
+
+
+@contextmanager
+def _pool(n_processes: int) -> Iterator[Callable[..., Future[Answer]]]:
+    from joblib.externals.loky import get_reusable_executor  # noqa: PLC0415  # takes a while, and is rarely needed
+
+    pool = get_reusable_executor(n_processes)
+    try:
+        yield pool.submit
+    finally:
+        pool.shutdown(wait=False, kill_workers=True)
+
+
+def _positions(instance: Instance) -> FloatArray:
+    return instance.positions(instance.points) if instance.geometry == "points" else np.empty((instance.n_points, 0))
+
+
+def _pairs(links: Iterable[Link], kind: LinkKind) -> IntArray:
+    return np.array([(i, j) for own, i, j in links if own == kind], dtype=np.int64).reshape(-1, 2)
+
+
+def _none() -> IntArray:
+    return np.empty((0, 2), dtype=np.int64)

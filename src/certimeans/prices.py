@@ -1,0 +1,317 @@
+"""What each constraint costs: the optimum with it less the optimum without it, as a proven interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+from certimeans import printing
+from certimeans._typing import IntArray
+from certimeans.analysis.frames import pandas
+from certimeans.analysis.questions import Answer, Change, Interval, Link, Questions, StatedKind, stated_links
+from certimeans.arguments import as_n_jobs
+from certimeans.errors import InputError
+from certimeans.presolve.graph import connected
+from certimeans.printing import percent_down, percent_up
+from certimeans.problem.instance import Instance
+from certimeans.problem.rounding import rounded_down, rounded_up
+from certimeans.result import SolveResult
+from certimeans.status import finite_or_none
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Effect = Literal["binds", "costs nothing", "implied", "undecided"]
+
+_IN_WORDS: dict[Effect, str] = {
+    "binds": "binds: without it, a cheaper clustering exists",
+    "costs nothing": "costs nothing: proven that no cheaper clustering exists without it",
+    "implied": "costs nothing, because other constraints imply it",
+    "undecided": "undecided: it costs no more than this, perhaps nothing",
+}
+_MOST_SHOWN = 6
+
+
+class ConstraintPrice(NamedTuple):
+    """What a constraint, or several together, cost.
+
+    Attributes
+    ----------
+    kind
+        ``"must-link"``, ``"cannot-link"``, ``"diameter"``, ``"split"`` or ``"partial_labels"``; ``"group"`` for several
+        pairs, ``"all"`` for all constraints together.
+    links
+        The pairs, as (kind, i, j) with the user's numbers of the points.
+    names
+        The same with the points' names.
+    effect
+        ``"binds"``: the price is above 0. ``"costs nothing"``: it is exactly 0, which is proven. ``"implied"``: the
+        same, because the other constraints leave no other way. ``"undecided"``: it may be 0 or not.
+    low, high
+        Proven: the price, in units of cost, lies between these.
+    percent_low, percent_high
+        The same in per cent of the optimal cost; the upper end is infinite where no positive bound is proven.
+    """
+
+    kind: str
+    links: tuple[Link, ...]
+    names: tuple[tuple[str, str], ...]
+    effect: Effect
+    low: float
+    high: float
+    percent_low: float
+    percent_high: float
+
+    def title(self, longest: int = 60) -> str:
+        """Name the constraint in a line."""
+        if self.kind in {"must-link", "cannot-link"}:
+            sign = "=" if self.kind == "must-link" else "≠"
+            return f"{self.names[0][0]} {sign} {self.names[0][1]}"
+        if self.kind == "all":
+            return "all constraints together"
+        if self.kind != "group":
+            return {"partial_labels": "all known classes"}.get(self.kind, f"the {self.kind}")
+        signs = ["=" if kind == "must-link" else "≠" for kind, _, _ in self.links]
+        pairs = [f"{a} {sign} {b}" for sign, (a, b) in zip(signs, self.names, strict=True)]
+        text = f"together: {', '.join(pairs)}"
+        more = f", ... ({len(pairs)} pairs)"
+        return text if len(text) <= longest else text[: longest - len(more)].rsplit(",", 1)[0] + more
+
+    def price(self) -> str:
+        """Write the interval, rounded outwards."""
+        return interval_in_words(Interval(self.low, self.high))
+
+    def percent(self) -> str:
+        """Write the interval in per cent, rounded outwards."""
+        if self.high == 0:
+            return "0 %"
+        low = percent_down(self.percent_low / 100)
+        high = percent_up(self.percent_high / 100)
+        return low if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+class ConstraintPrices(Sequence[ConstraintPrice]):
+    """The prices of all constraints, the highest first.
+
+    Attributes
+    ----------
+    groups
+        Prices of several constraints together: all of them, and those of which single ones cost nothing because the
+        others imply them.
+    cost
+        The optimum with all constraints lies between these.
+    is_complete
+        Whether every question was asked; otherwise the user interrupted, and some intervals are wide.
+    """
+
+    def __init__(
+        self, prices: Sequence[ConstraintPrice], groups: Sequence[ConstraintPrice], cost: Interval, *, is_complete: bool
+    ) -> None:
+        self._prices = sorted(prices, key=lambda price: (-price.low, -price.high))
+        self.groups = tuple(groups)
+        self.cost = cost
+        self.is_complete = is_complete
+
+    @overload
+    def __getitem__(self, index: int) -> ConstraintPrice: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ConstraintPrice]: ...
+
+    def __getitem__(self, index: int | slice) -> ConstraintPrice | Sequence[ConstraintPrice]:
+        return self._prices[index]
+
+    def __len__(self) -> int:
+        return len(self._prices)
+
+    def __iter__(self) -> Iterator[ConstraintPrice]:
+        return iter(self._prices)
+
+    @property
+    def binding(self) -> tuple[ConstraintPrice, ...]:
+        """The constraints whose price is proven to be above 0."""
+        return tuple(price for price in self._prices if price.effect == "binds")
+
+    def to_frame(self) -> Any:
+        """Return a DataFrame with a row per constraint."""
+        return pandas().DataFrame(self.rows(), columns=self.titles())
+
+    @staticmethod
+    def titles() -> list[str]:
+        """Return the columns of :meth:`rows`."""
+        return ["kind", "i", "j", "name_i", "name_j", "effect", "low", "high", "percent_low", "percent_high"]
+
+    def rows(self) -> list[list[Any]]:
+        """Return one row per constraint, then one per group, whose pairs are not listed."""
+        rows = []
+        for price in (*self._prices, *self.groups):
+            is_pair = price.kind in {"must-link", "cannot-link"}
+            pair = [*price.links[0][1:], *price.names[0]] if is_pair else ["", "", price.title(200), ""]
+            numbers = [price.low, price.high, price.percent_low, price.percent_high]
+            rows.append([price.kind, *pair, price.effect, *numbers])
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "cost": [finite_or_none(end) for end in self.cost],
+            "is_complete": self.is_complete,
+            "prices": [_plain(price) for price in self._prices],
+            "groups": [_plain(price) for price in self.groups],
+        }
+
+    def summary(self) -> str:
+        """Say in a table what the constraints cost."""
+        if not self._prices and not self.groups:
+            return "there are no constraints, so none costs anything"
+        low, high = printing.rounded_down(self.cost.low), printing.rounded_up(self.cost.high)
+        lines = [f"the optimum with all constraints lies between {low} and {high}"]
+        everything = [*self.groups, *self._prices]
+        titles = [price.title() for price in everything]
+        width = max(map(len, titles))
+        lines.append(f"{'constraint':{width}}  {'price':>25}  {'of the cost':>19}  effect")
+        for price, title in zip(everything, titles, strict=True):
+            lines.append(f"{title:{width}}  {price.price():>25}  {price.percent():>19}  {price.effect}")
+        effects = list(dict.fromkeys(price.effect for price in everything))
+        lines += [_IN_WORDS[effect] for effect in _IN_WORDS if effect in effects]
+        if not self.is_complete:
+            lines.append("interrupted: constraints that were not asked about any more are undecided")
+        return "\n".join(lines)
+
+    __repr__ = summary
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the prices as sorted bars, from the proven least to the proven most."""
+        from certimeans.report.price_plots import plot_prices  # noqa: PLC0415
+
+        return plot_prices(self, ax)
+
+
+def interval_in_words(interval: Interval) -> str:
+    """Write an interval of costs, rounded outwards."""
+    if interval.high == 0:
+        return "0"
+    low, high = printing.rounded_down(interval.low, 5), printing.rounded_up(interval.high, 5)
+    return low if low == high else f"{low} to {'?' if math.isinf(interval.high) else high}"
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A question, and whose price its answer tells."""
+
+    kind: str
+    links: tuple[Link, ...]
+    change: Change
+
+
+def price_constraints(
+    result: SolveResult,
+    *,
+    gap: float | None = None,
+    time_limit: float | None = None,
+    n_jobs: int | None = 1,
+    tell: Callable[[int, int], None] | None = None,
+) -> ConstraintPrices:
+    """Enclose what each constraint of a solved problem costs; see ``SolveResult.constraint_prices``.
+
+    Parameters
+    ----------
+    tell
+        Called with the number of constraints that are done, and with that of all.
+    """
+    if result.clustering is None:
+        raise InputError("there is no clustering, so constraints have no price")
+    questions = Questions(result, gap=gap, time_limit=time_limit, n_jobs=as_n_jobs(n_jobs))
+    instance = result.instance
+    singles = [_Item(link[0], (link,), Change.flip(link)) for link in stated_links(instance)]
+    total = len(singles) + 1
+
+    def count(done: int) -> None:
+        if tell is not None:
+            tell(min(done, total), total)
+
+    answers = questions.ask([item.change for item in singles], count)
+    prices = [_price(result, questions, item, answer) for item, answer in zip(singles, answers, strict=True)]
+    implied = [item.links[0] for item, price in zip(singles, prices, strict=True) if price.effect == "implied"]
+    groups = _groups(instance, implied)
+    more = questions.ask([item.change for item in groups])
+    count(total)
+    return ConstraintPrices(
+        prices,
+        [_price(result, questions, item, answer) for item, answer in zip(groups, more, strict=True)],
+        questions.cost,
+        is_complete=not any(answer.was_stopped for answer in (*answers, *more)),
+    )
+
+
+def _price(result: SolveResult, questions: Questions, item: _Item, answer: Answer) -> ConstraintPrice:
+    """Turn what the changed problem costs into what the constraint costs."""
+    low, high = price_interval(questions.cost, answer.cost)
+    effect: Effect = "binds" if low > 0 else "undecided"
+    if high == 0:
+        effect = "implied" if answer.is_impossible else "costs nothing"
+    least, most = questions.cost
+    links = tuple((kind, result.number_of(i), result.number_of(j)) for kind, i, j in item.links)
+    names = tuple((result.short_name_of(i), result.short_name_of(j)) for _, i, j in item.links)
+    percent_low = rounded_down(100 * Fraction(low) / Fraction(most)) if most > 0 else 0.0
+    percent_high = 0.0 if high == 0 else math.inf
+    if high > 0 and least > 0 and math.isfinite(high):
+        percent_high = rounded_up(100 * Fraction(high) / Fraction(least))
+    return ConstraintPrice(item.kind, links, names, effect, low, high, percent_low, percent_high)
+
+
+def price_interval(with_it: Interval, otherwise: Interval) -> Interval:
+    """Enclose max(0, a - b) for a and b in two intervals, rounded outwards; exactly 0 if b is surely not below a."""
+    if otherwise.low >= with_it.high:
+        return Interval(0.0, 0.0)
+    low, high = 0.0, math.inf
+    if math.isfinite(otherwise.high) and math.isfinite(with_it.low):
+        low = max(0.0, rounded_down(Fraction(with_it.low) - Fraction(otherwise.high)))
+    if math.isfinite(otherwise.low):
+        high = rounded_up(Fraction(with_it.high) - Fraction(otherwise.low))
+    return Interval(low, high)
+
+
+def _groups(instance: Instance, implied: Sequence[Link]) -> list[_Item]:
+    """Return what to ask about several constraints at once."""
+    links = stated_links(instance)
+    stated = instance.constraints
+    others: list[StatedKind] = [
+        kind for kind in ("diameter", "split", "partial_labels") if getattr(stated, kind) is not None
+    ]
+    items = []
+    if len(links) + len(others) > 1:
+        items.append(_Item("all", tuple(links), Change(frozenset(links), None, frozenset(others))))
+    items += [_Item(kind, (), Change(without=frozenset({kind}))) for kind in others]
+    joined = connected(instance.n_points, instance.must_link)
+    touching = connected(instance.n_points, np.vstack([instance.must_link, instance.cannot_link]))
+    found: dict[frozenset[Link], None] = {}
+    for link in implied:
+        group = _relatives(link, links, joined, touching)
+        if 1 < len(group) < len(links):
+            found[frozenset(group)] = None
+    return items + [_Item("group", tuple(sorted(group)), Change(group)) for group in found]
+
+
+def _relatives(link: Link, links: Sequence[Link], joined: IntArray, touching: IntArray) -> list[Link]:
+    """Return the constraints among which a link follows from others.
+
+    For a must-link, those of its component; for a cannot-link, those between the same two components, or, if it is
+    the only one, all that are connected with it.
+    """
+    kind, i, j = link
+    if kind == "must-link":
+        return [other for other in links if other[0] == kind and joined[other[1]] == joined[i]]
+    sides = {joined[i], joined[j]}
+    between = [other for other in links if other[0] == kind and {joined[other[1]], joined[other[2]]} == sides]
+    return between if len(between) > 1 else [other for other in links if touching[other[1]] == touching[i]]
+
+
+def _plain(price: ConstraintPrice) -> dict[str, Any]:
+    plain = price._asdict()
+    return {name: finite_or_none(value) if isinstance(value, float) else value for name, value in plain.items()}
