@@ -72,7 +72,7 @@ def pairs_closer_than(points: FloatArray, distance: float) -> IntArray:
         return _forest_by_levels(points, distance)
     pairs = tree.query_pairs(radius, output_type="ndarray").astype(np.int64)
     pairs = pairs[_distances(points, pairs) < distance]
-    ends = pairs.astype(np.int32)  # what scipy's graphs take in every version
+    ends = pairs.astype(np.int32)  # scipy's graphs take these as they are
     graph = coo_array((np.ones(len(pairs)), (ends[:, 0], ends[:, 1])), shape=(len(points), len(points)))
     forest = minimum_spanning_tree(graph.tocsr()).tocoo()
     return np.column_stack([forest.row, forest.col]).astype(np.int64)

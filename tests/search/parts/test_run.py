@@ -136,6 +136,25 @@ def test_a_time_limit_is_kept_with_a_clustering_and_a_bound() -> None:
     assert 0 < result.lower_bound <= result.objective < np.inf
 
 
+def test_parts_that_nothing_is_known_about_get_the_bound_that_costs_nothing(tmp_path: Path) -> None:
+    """Ctrl-C after three of four parts: the fourth counts with its covariance bound, in the certificate too."""
+    random = np.random.default_rng(0)
+    points = 8 * random.random((3, 6))[np.arange(240) % 3] + random.normal(size=(240, 6))
+
+    sent: list[bool] = []
+
+    def interrupt(progress: Progress) -> None:
+        if progress.parts_done == 3 and not sent:
+            sent.append(True)  # a second one would act as ever
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = solve(points, 3, part_size=60, callback=interrupt)
+    assert result.status is SolveStatus.INTERRUPTED
+    assert result.lower_bound > 0.5 * result.objective
+    result.save(tmp_path, report=False)
+    assert verify(tmp_path).lower_bound >= result.lower_bound
+
+
 def killed_run(folder: Path, n_parts_before: int) -> None:
     """Start a solve in a process of its own, and kill it when so many parts are done."""
     code = f"""

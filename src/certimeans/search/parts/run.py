@@ -35,7 +35,7 @@ from certimeans.search.parts.dispatch import Dispatcher
 from certimeans.search.parts.plan import union_factor
 from certimeans.search.parts.sizing import Sizing, StoppedError
 from certimeans.search.parts.store import PartStore, Plan
-from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
+from certimeans.search.parts.tasks import Key, PartOutcome, PartTask, perform_parts
 from certimeans.search.parts.workers import PartWorkers, make_part_workers
 from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import NodeWork, PartsStatistics, RunStatistics
@@ -47,7 +47,7 @@ PartSize = int | Literal["auto"] | None
 _NEGLIGIBLE = 0.02  # of the gap: what splitting may cost without anybody noticing
 _ROOM = 0.85  # of its share of the time that is left may be taken by a part: the first pass must not be cut short
 _LARGEST_BATCH = 20
-_MOST_RESERVE, _SHARE_RESERVED = 0.5, 0.04
+_MOST_RESERVE, _SHARE_RESERVED, _SECONDS_PER_POINT = 0.5, 0.04, 2e-6
 
 
 def is_by_parts(presolved: Presolved, part_size: PartSize, settings: NodeSettings) -> bool:
@@ -146,8 +146,11 @@ class PartsSearch:
         self._template: Template | Path | None = None
         self._now: _Pass | None = None
         self._work = NodeWork()
+        self._rest: Key | None = None  # parts that nothing was known about in the end, together
+        self._useful_seconds = 0.0  # with less than this, a part proves nothing
         self._n_cuts = 0
-        self._reserve = min(_MOST_RESERVE, _SHARE_RESERVED * deadline.remaining())  # to put everything away
+        at_the_end = _MOST_RESERVE + _SECONDS_PER_POINT * presolved.instance.n_points
+        self._reserve = min(at_the_end, _SHARE_RESERVED * deadline.remaining())  # to put everything away
         self._root_seconds = 0.0
         self._dispatcher = Dispatcher(workers, self._take, self._must_stop)
 
@@ -164,6 +167,7 @@ class PartsSearch:
             with suppress(StoppedError):
                 self._bound(plan)
         status = self._stop_reason() or SolveStatus.INTERRUPTED
+        self._bound_rest()
         return self._outcome(status)
 
     def _cheap_bound(self) -> float:
@@ -191,6 +195,7 @@ class PartsSearch:
             sizing = self._sizing()
             size = self.part_size if isinstance(self.part_size, int) else sizing.choose(self._labels)
             self._template = sizing.templates.get(size)
+            self._useful_seconds = sizing.seconds.get(size, 0.0)
             if self._must_stop():
                 return
             split = sizing.split(self._labels, max(1, -(-points.size // size)))
@@ -279,7 +284,7 @@ class PartsSearch:
                 effort,
                 self._template,
                 self.seed,
-                share if is_first and math.isfinite(share) else None,
+                max(share, self._useful_seconds) if is_first and math.isfinite(share) else None,
                 None if math.isinf(remaining) else remaining,
                 wants_template=self._template is None,
             )
@@ -291,6 +296,19 @@ class PartsSearch:
             return max(1, min(int(fitting), _LARGEST_BATCH, (now.n_parts - now.done) // (3 * capacity)))
 
         return self._dispatcher.run(todo, make_task, batch)
+
+    def _bound_rest(self) -> None:
+        """Give the parts that nothing is known about, all of them together, the bound that costs nothing."""
+        rest = [] if self._cover is None else [key for key in self._cover.tops if self._cover.value(key) == 0.0]
+        if self._cover is None or not rest or len(rest) == len(self._cover.tops) or self._covariance <= 0:
+            return
+        leaves = tuple(sorted(p for key in rest for p in key))
+        (outcome,) = perform_parts(
+            PartTask((leaves,), (self._part(leaves),), self._effort(0.0), seconds=0.0), self.deadline.within(0.0)
+        )
+        if outcome.value > 0:
+            self._rest = self._cover.unite([rest])[0] if len(rest) > 1 else rest[0]
+            self._cover.take(self._rest, self.store.save(outcome, is_final=False))
 
     def _part(self, key: Key) -> Part:
         assert self._split is not None and self._labels is not None  # noqa: S101, PT018  # set before
@@ -417,7 +435,7 @@ class PartsSearch:
         return PartsStatistics(
             count=len(self._cover.tops),
             bounded=n_proofs,
-            size=max(self._split.size_of(key, group_of) for key in self._cover.tops),
+            size=max(self._split.size_of(key, group_of) for key in self._cover.tops if key != self._rest),
             shared=len(self._split.shared),
             links=len(self.presolved.super_points.graph.edges),
             links_left_out=self._split.left_out(self.presolved, self._cover.tops),

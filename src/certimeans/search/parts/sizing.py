@@ -44,8 +44,8 @@ class Sizing:
         How far parts are to be bounded.
     negligible
         What splitting may cost without anybody noticing, in the user's units.
-    templates
-        What parts may start from, by size.
+    templates, seconds
+        What parts may start from, and how long they take then, by size.
     """
 
     presolved: Presolved
@@ -57,6 +57,7 @@ class Sizing:
     negligible: float
     must_stop: Callable[[], bool]
     templates: dict[int, Template | Path] = field(default_factory=dict)
+    seconds: dict[int, float] = field(default_factory=dict)
 
     def split(self, labels: IntArray, n_parts: int, sweeps: int | None = None) -> Split:
         """Split along a clustering of the super-points, in a thread that is left behind if need be.
@@ -133,6 +134,7 @@ class Sizing:
             if found[0].template is not None and template is None:
                 template = self.templates[size] = self.workers.send(found[0].template)
         last = found[-1]
+        self.seconds[size] = last.seconds
         return Pilot(1 - last.value / last.cost if last.cost > 0 else 0.0, last.seconds, last.is_cut_short)
 
 

@@ -94,8 +94,14 @@ class PartStore:
         except OSError as error:
             self._complain(error)
 
-    def save(self, outcome: PartOutcome) -> Known:
-        """Write the proof of a part that was bounded; it stays in memory if it cannot be written."""
+    def save(self, outcome: PartOutcome, *, is_final: bool = True) -> Known:
+        """Write the proof of a part that was bounded; it stays in memory if it cannot be written.
+
+        Parameters
+        ----------
+        is_final
+            Whether a resumed run need not bound it again.
+        """
         assert outcome.file is not None  # noqa: S101  # only stored parts have none, and they are not saved again
         self._count += 1
         path = self.folder / f"{self._count:06}.npz"
@@ -106,7 +112,7 @@ class PartStore:
         line = json.dumps({"parts": outcome.key, "file": path.name, "entries": outcome.entries})
         try:
             path.write_bytes(outcome.file)
-            if not self._is_temporary:
+            if is_final and not self._is_temporary:
                 with (self.folder / "index.jsonl").open("a", encoding="utf-8") as index:
                     index.write(line + "\n")
         except OSError as error:
