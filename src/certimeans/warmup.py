@@ -166,6 +166,8 @@ def _colour() -> None:
 
 def _limit_sizes() -> None:
     """Solve with limits on sizes: by coordinates and by a Gram matrix, with links, and where starts must be mended."""
+    from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
+    from certimeans.presolve.reduce import presolve  # noqa: PLC0415
     from certimeans.problem.instance import Instance  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.solver import solve_instance  # noqa: PLC0415
@@ -181,6 +183,9 @@ def _limit_sizes() -> None:
         solve_instance(Instance.create(points, 3, sizes=[6, 10, 14], **links), few)
     capacity = random.integers(1, 9, size=30).astype(float)
     solve_instance(Instance.create(points, 3, size_min=30, size_max=60, capacity=capacity, **links), few)
+    tied = presolve(Instance.create(points, 3, size_min=9, size_max=11, **links)).super_points
+    never_paid = SearchSettings(n_searches=2, price_rises=0, tabu_steps=20)
+    search_clustering(tied, start=np.zeros(tied.size, dtype=np.int64), settings=never_paid)
 
 
 def _search_linked() -> None:
