@@ -121,7 +121,8 @@ class CheckpointStore:
             np.savez(buffer, **arrays)  # type: ignore[arg-type]
             digest = _digest(buffer.getvalue())[:16]
             path = self.folder / _PROOFS / _file_name(number, digest)
-            path.unlink(missing_ok=True)
+            if not path.is_file():
+                path.unlink(missing_ok=True)  # a pipe would be written to, and block
             write_atomically(path, buffer.getvalue())
             self._files[number] = (steps, digest)
         return {"plain": plain, "arrays": self._files[number][1]}
