@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from certimeans.presolve.conflicts import Conflict
+    from certimeans.presolve.conflict import Conflict
     from certimeans.result import SolveResult
 
 

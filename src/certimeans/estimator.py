@@ -54,6 +54,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Number of processes. ``None`` means 1 unless in a ``joblib.parallel_config`` context, -1 means all cores.
     random_state : int, RandomState instance or None, default=0
         Seed of the heuristics. It may decide which of several optimal clusterings is returned, never what is proven.
+    size_min, size_max : int or float, default=None
+        Every cluster has at least, and at most, that many points, or that much capacity, see :meth:`fit`.
     part_size : int, "auto" or None, default="auto"
         Large problems are bounded by parts: super-points per part, decided by the solver, or never.
     verbose : int, default=0
@@ -116,6 +118,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         max_nodes: int | None = None,
         n_jobs: int | None = 1,
         random_state: int | np.random.RandomState | None = 0,
+        size_min: float | None = None,
+        size_max: float | None = None,
         part_size: int | Literal["auto"] | None = "auto",
         verbose: int = 0,
         kernel: Literal["linear", "precomputed"] = "linear",
@@ -126,6 +130,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.max_nodes = max_nodes
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.size_min = size_min
+        self.size_max = size_max
         self.part_size = part_size
         self.verbose = verbose
         self.kernel = kernel
@@ -142,6 +148,8 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         diameter: float | None = None,
         split: float | None = None,
         partial_labels: Iterable[Any] | None = None,
+        sizes: Iterable[float] | None = None,
+        capacity: ArrayLike | None = None,
         link_by: LinkBy = "auto",
     ) -> Self:
         """Find a clustering of least cost that keeps every constraint, and prove it.
@@ -166,6 +174,10 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             Two points closer than this must link.
         partial_labels : array-like of shape (n_samples,), default=None
             Known classes: the same class must link, different classes cannot; ``None``, NaN and -1 mean unknown.
+        sizes : list of n_clusters numbers, default=None
+            The exact sizes of the clusters, in any order.
+        capacity : array-like of shape (n_samples,), default=None
+            One number for each point: ``size_min``, ``size_max`` and ``sizes`` then apply to its sum over a cluster.
         link_by : {"auto", "label", "position"}, default="auto"
             What pairs hold: labels of a DataFrame's index, or numbers of rows from 0. ``"auto"``: labels if X is a
             DataFrame whose index is not 0, 1, 2, ..., else positions; integers that may be both are refused.
@@ -211,6 +223,10 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
                 diameter=diameter,
                 split=split,
                 partial_labels=partial_labels,
+                size_min=self.size_min,
+                size_max=self.size_max,
+                sizes=sizes,
+                capacity=capacity,
             ),
             weights,
             geometry="gram" if self._is_precomputed() else "points",

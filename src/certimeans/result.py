@@ -373,6 +373,7 @@ class SolveResult:
             "k": self.instance.n_clusters,
             "must_links": len(self.instance.must_link),
             "cannot_links": len(self.instance.cannot_link),
+            **self._sizes(),
             "size": self.size,
             "cuts": self.cuts,
             "rounds": self.rounds,
@@ -384,6 +385,21 @@ class SolveResult:
             "notes": list(self.notes),
             "seed": self.seed,
             "version": __version__,
+        }
+
+    def _sizes(self) -> dict[str, Any]:
+        """Return what was stated about sizes, and the sizes: points, or sums of capacities, by cluster."""
+        stated, limits, clustering = self.instance.constraints.cluster_sizes, self.instance.limits, self.clustering
+        totals: list[float] | None = None
+        if clustering is not None and limits is not None:
+            totals = [limits.as_number(t) for t in limits.totals(clustering.labels, clustering.n_clusters)]
+        elif clustering is not None:
+            totals = clustering.sizes.tolist()
+        return {
+            "size_min": None if stated is None else stated.size_min,
+            "size_max": None if stated is None else stated.size_max,
+            "sizes": None if stated is None or stated.sizes is None else list(stated.sizes),
+            "cluster_sizes": totals,
         }
 
     def to_json(self) -> str:

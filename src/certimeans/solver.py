@@ -6,6 +6,7 @@ The module is not called ``solve``, so that ``certimeans.solve`` is the function
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,7 @@ from certimeans.blas import one_blas_thread
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError, InputError, InternalError
 from certimeans.heuristics.quick import quick_clustering
+from certimeans.presolve.conflicts import no_clustering_within
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightless
 from certimeans.problem.clustering import Clustering, as_labels
@@ -70,6 +72,10 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     diameter: float | None = None,
     split: float | None = None,
     partial_labels: Iterable[Any] | None = None,
+    size_min: float | None = None,
+    size_max: float | None = None,
+    sizes: Iterable[float] | None = None,
+    capacity: ArrayLike | None = None,
     link_by: LinkBy = "auto",
     sample_weight: ArrayLike | None = None,
     initial_labels: ArrayLike | None = None,
@@ -111,6 +117,13 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     partial_labels
         Known classes, one entry per point: the same class must link, different classes cannot; ``None``, NaN and -1
         mean unknown.
+    size_min, size_max
+        Every cluster has at least, and at most, that many points.
+    sizes
+        The exact sizes of the clusters, in any order.
+    capacity
+        One number for each point, zero or more: limits and sizes then apply to its sum over a cluster, compared
+        exactly, instead of the number of points.
     link_by
         What pairs hold: ``"position"``, numbers from 0, or ``"label"``, labels of a DataFrame's index or names from a
         file. ``"auto"``: labels if the index is not 0, 1, 2, ..., else positions; an integer that may be both is
@@ -158,6 +171,10 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         diameter=diameter,
         split=split,
         partial_labels=partial_labels,
+        size_min=size_min,
+        size_max=size_max,
+        sizes=sizes,
+        capacity=capacity,
     )
     table, geometry = one_table(values, gram, squared_distances)
     if n_clusters is None:
@@ -337,8 +354,11 @@ def _checked(
         )
         if not again.satisfies(instance) or again.cost != clustering.cost or outcome.lower_bound > again.cost:
             raise InternalError("the result contradicts itself; please report this with the data")
+    elif outcome.is_complete and outcome.lower_bound == math.inf and instance.limits is not None:
+        raise InfeasibleError(no_clustering_within(instance))
     elif outcome.status is SolveStatus.OPTIMAL:
         raise InternalError("the search ended without a clustering and without a proof; please report this")
+    undecided = _undecided(presolved, clustering)
     statistics = replace(
         outcome.statistics,
         size=presolved.super_points.size,
@@ -354,7 +374,7 @@ def _checked(
         statistics=statistics,
         target_gap=target_gap,
         seed=seed,
-        message=outcome.message + _hint(instance, outcome),
+        message="; ".join(filter(None, [outcome.message + _hint(instance, outcome), undecided])),
         history=tuple(history.entries),
         search_tree=outcome.tree,
         is_complete=outcome.is_complete,
@@ -369,6 +389,13 @@ def _hint(instance: Instance, outcome: SearchOutcome) -> str:
         return ""
     value = instance.points[entry]
     return f"; points[{entry[0]}, {entry[1]}] = {value:.6g} lies far from all others: is it a mistake or a fill value?"
+
+
+def _undecided(presolved: Presolved, clustering: Clustering | None) -> str:
+    """Say that nobody knows whether there is a clustering."""
+    if clustering is not None or presolved.colouring is not None or presolved.instance.limits is None:
+        return ""
+    return "it is undecided whether any clustering keeps the limits on sizes"
 
 
 @contextmanager

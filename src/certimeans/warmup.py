@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,6 +80,7 @@ def _parts_for(instance: Instance) -> dict[str, Callable[[], object]]:
     names += ["costs"] if instance.geometry == "points" and instance.table.size > _SMALL_TABLE else []
     names += ["parts"] if instance.n_points > _SMALL_TABLE else []
     names += ["many points"] if instance.n_points > _MANY_POINTS else []
+    names += ["sizes"] if instance.limits is not None else []
     return {name: ALL_PARTS[name] for name in names}
 
 
@@ -163,6 +164,30 @@ def _colour() -> None:
     TabuState(4, 2, seed=0).advance(*square.adjacency, 10)  # seldom needed: only after the exact search's first round
 
 
+def _limit_sizes() -> None:
+    """Solve with limits on sizes: by coordinates and by a Gram matrix, with links, and where starts must be mended."""
+    from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
+    from certimeans.presolve.reduce import presolve  # noqa: PLC0415
+    from certimeans.problem.instance import Instance  # noqa: PLC0415
+    from certimeans.search.limits import Limits  # noqa: PLC0415
+    from certimeans.solver import solve_instance  # noqa: PLC0415
+
+    random = np.random.default_rng(0)
+    few = Limits(gap=1e-6, seconds=None, nodes=2)
+    links: dict[str, Any] = {
+        "must_link": [(0, 1), (1, 2), (3, 4)],
+        "cannot_link": [(0, 5), (5, 6), (6, 7), (3, 8), (9, 10), (0, 10)],
+    }
+    for dimension in (3, 12):
+        points = random.normal(size=(30, dimension))
+        solve_instance(Instance.create(points, 3, sizes=[6, 10, 14], **links), few)
+    capacity = random.integers(1, 9, size=30).astype(float)
+    solve_instance(Instance.create(points, 3, size_min=30, size_max=60, capacity=capacity, **links), few)
+    tied = presolve(Instance.create(points, 3, size_min=9, size_max=11, **links)).super_points
+    never_paid = SearchSettings(n_searches=2, price_rises=0, tabu_steps=20)
+    search_clustering(tied, start=np.zeros(tied.size, dtype=np.int64), settings=never_paid)
+
+
 def _search_linked() -> None:
     """Search where assigning one super-point after the other runs into dead ends, so that starts must be mended."""
     from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
@@ -230,5 +255,6 @@ ALL_PARTS: dict[str, Callable[[], object]] = {
     "gram costs": _prove_gram_costs,
     "parts": _bound_parts,
     "many points": _search_many_points,
+    "sizes": _limit_sizes,
     "baselines": _run_baselines,
 }

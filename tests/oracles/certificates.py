@@ -110,6 +110,14 @@ def fingerprint(content: dict[str, Any], arrays: dict[str, Any]) -> str:
     parts += [np.where(array == 0, 0.0, array).astype("<f8").tobytes() for array in (values, arrays["weights"])]
     for key in ("must_link", "cannot_link"):
         parts += [len(arrays[key]).to_bytes(8, "little", signed=True), arrays[key].astype("<i8").tobytes()]
+    sizes = content.get("cluster_sizes")
+    if sizes is not None:
+        lists = [None if sizes[key] is None else [sizes[key]] for key in ("size_min", "size_max")]
+        lists += [sizes["sizes"], arrays.get("capacity")]
+        parts += [b"sizes\n"]
+        for numbers in lists:
+            parts += [(-1 if numbers is None else len(numbers)).to_bytes(8, "little", signed=True)]
+            parts += [np.array([] if numbers is None else numbers, dtype="<f8").tobytes()]
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError
-from certimeans.presolve.conflicts import Conflict, contradicts, explain
+from certimeans.presolve.conflict import Conflict
+from certimeans.presolve.conflicts import contradicts, explain
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
 from tests.oracles.brute_force import feasible_partitions

@@ -18,10 +18,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
 from certimeans._typing import BoolArray, FloatArray
-from certimeans.certificate.bound import clique_term, slack_matrix
+from certimeans.certificate.bound import clique_term, least_of_slack, slack_matrix
 from certimeans.certificate.exact import Integers, as_integers, power, rounded_down
 from certimeans.certificate.geometry import Geometry, GramData, PointData, SuperPoints
 from certimeans.certificate.read import Multipliers
+from certimeans.certificate.size_bounds import SizeTerms
 from certimeans.errors import InputError
 
 _PRECISION = 128  # bits
@@ -36,7 +37,9 @@ def require_flint() -> None:
         raise InputError("ball arithmetic needs python-flint: pip install 'certimeans[verify]'") from None
 
 
-def relaxation_in_balls(data: Geometry, proof: Multipliers, forbidden: BoolArray, k: int) -> float:
+def relaxation_in_balls(
+    data: Geometry, proof: Multipliers, forbidden: BoolArray, k: int, sizes: SizeTerms | None = None
+) -> float:
     """Return a number that no clustering of the state costs less than; minus infinity if there is none in sight."""
     import flint  # noqa: PLC0415
 
@@ -46,10 +49,15 @@ def relaxation_in_balls(data: Geometry, proof: Multipliers, forbidden: BoolArray
         matrix = -matrix
         if proof.slack.size:
             matrix -= _rest(points, proof, forbidden)
+        if sizes is not None and proof.size_multipliers is not None:
+            matrix += _rows_of_sizes(points, proof.size_multipliers, sizes)
         total = int(points.weights.sum())
         direction = flint.arb_mat(points.size, 1, [_ball(Fraction(w, total)).sqrt() for w in points.weights.tolist()])
         share = _lower(_spectral_minimum(matrix, direction, k))
-    return -math.inf if share is None else rounded_down(constant + proof.unit * (share + clique_term(points, proof, k)))
+    if share is None:
+        return -math.inf
+    more = clique_term(points, proof, k, sizes) + least_of_slack(proof, forbidden, sizes)
+    return rounded_down(constant + proof.unit * (share + more))
 
 
 def covariance_in_balls(data: Geometry, points: SuperPoints, k: int) -> float:
@@ -116,6 +124,27 @@ def _rest(points: SuperPoints, proof: Multipliers, forbidden: BoolArray) -> Any:
                 entry += arb(int(sums[i, j])) * unit * roots[i] * roots[j]
             rest[i, j] = rest[j, i] = entry
     return rest
+
+
+def _rows_of_sizes(points: SuperPoints, multipliers: FloatArray, sizes: SizeTerms) -> Any:
+    """Return the weighted sum of the rows that limit sizes."""
+    from flint import arb, arb_mat  # noqa: PLC0415
+
+    size, least = points.size, sizes.least_of_rows()
+    roots = [arb(int(w)).sqrt() for w in points.weights.tolist()]
+    most = [_ball(Fraction(amount, sizes.most or 1)) for amount in sizes.amounts]
+    of_least = [_ball(Fraction(amount, least)) if least else arb(0) for amount in sizes.amounts]
+    upper, lower = ([arb(float(mu)) for mu in column] for column in multipliers.T)
+    if not least:  # there is no second inequality then
+        lower = [arb(0)] * size
+    half = arb_mat(size, size)
+    for a in range(size):
+        for b in range(size):
+            half[a, b] = (upper[a] * most[b] - lower[a] * of_least[b]) * roots[a] / roots[b] / 2
+    total = half + half.transpose()
+    for a in range(size):
+        total[a, a] += lower[a] - upper[a]
+    return total
 
 
 def _sum_of_cuts(proof: Multipliers) -> tuple[Integers, int]:

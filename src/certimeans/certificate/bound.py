@@ -57,6 +57,7 @@ from certimeans._typing import BoolArray, FloatArray
 from certimeans.certificate.exact import as_integers, power, root, rounded_down
 from certimeans.certificate.geometry import EPS, TINY, UNDERFLOW, Geometry, PointData, SuperPoints, factor
 from certimeans.certificate.read import Multipliers
+from certimeans.certificate.size_bounds import SizeTerms
 
 _LARGEST = 1e100  # squares of larger numbers, and sums of them, could overflow
 _SMALLEST_ROOT = 2.0**-1000  # of u and rho: below, roundings would not be relative
@@ -64,7 +65,9 @@ _BLOCK = 512
 _SHIFTS = (1.0, 30.0, 1e3, 1e6)
 
 
-def relaxation_in_floats(data: Geometry, proof: Multipliers, forbidden: BoolArray, k: int) -> float:
+def relaxation_in_floats(
+    data: Geometry, proof: Multipliers, forbidden: BoolArray, k: int, sizes: SizeTerms | None = None
+) -> float:
     """Return a number that no clustering of the state costs less than; minus infinity if there is none in sight."""
     points = data.super_points(proof.groups, proof.size)
     if not points.direction.min() > _SMALLEST_ROOT:
@@ -73,6 +76,9 @@ def relaxation_in_floats(data: Geometry, proof: Multipliers, forbidden: BoolArra
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         between = data.between(points, unit)
         rest = _multiplied(points, proof, forbidden) if proof.slack.size else np.zeros_like(between.matrix)
+        if sizes is not None and proof.size_multipliers is not None:
+            rows, rows_error = sizes.rows(proof.size_multipliers, points.direction)
+            rest = rest + rows - 2 * (rows_error + 2 * EPS * (np.abs(rest) + np.abs(rows)))
         error = between.error + 4 * EPS * (np.abs(between.matrix) + np.abs(rest))
         matrix = rest - between.matrix - 2 * error
         if not np.abs(matrix).max() < _LARGEST:  # also if it is not a number
@@ -82,7 +88,8 @@ def relaxation_in_floats(data: Geometry, proof: Multipliers, forbidden: BoolArra
     share = spectral - 2 * (allowance + 4 * EPS * abs(spectral))
     if not math.isfinite(share):
         return -math.inf
-    return rounded_down(between.constant + unit * (clique_term(points, proof, k) + Fraction(share)))
+    constant = clique_term(points, proof, k, sizes) + least_of_slack(proof, forbidden, sizes)
+    return rounded_down(between.constant + unit * (constant + Fraction(share)))
 
 
 def covariance_in_floats(data: Geometry, points: SuperPoints, k: int) -> float:
@@ -110,7 +117,18 @@ def covariance_in_floats(data: Geometry, points: SuperPoints, k: int) -> float:
     return rounded_down(data.scatter + unit * Fraction(share)) if math.isfinite(share) else -math.inf
 
 
-def clique_term(points: SuperPoints, proof: Multipliers, k: int) -> Fraction:
+def least_of_slack(proof: Multipliers, forbidden: BoolArray, sizes: SizeTerms | None) -> Fraction:
+    """Return what <V, Y> is at least: 0, or what limits on sizes say."""
+    if sizes is None or not sizes.is_proportional:
+        return Fraction(0)
+    profile = sizes.profile()
+    if not profile:
+        return Fraction(0)  # no clustering keeps the limits, and everything is true of none
+    slack = slack_matrix(proof)
+    return sizes.least_diagonal(slack.diagonal(), profile) + sizes.least_rest(slack, forbidden, profile)
+
+
+def clique_term(points: SuperPoints, proof: Multipliers, k: int, sizes: SizeTerms | None = None) -> Fraction:
     """Return sum mu r(b), exactly; only clique cuts (no b_i negative, and their sum above k) have r(b) > 0."""
     cut = np.repeat(np.arange(len(proof.multipliers)), np.diff(proof.start))
     total = np.zeros(len(proof.multipliers), dtype=np.int64)
@@ -118,7 +136,11 @@ def clique_term(points: SuperPoints, proof: Multipliers, k: int) -> Fraction:
     total[cut[proof.coefficients < 0]] = 0
     multipliers, exponent = as_integers(proof.multipliers[total > k])
     lightest: list[int] = sorted(points.weights.tolist())[: k - 1]
-    heaviest_cluster = (int(points.weights.sum()) - sum(lightest)) * points.weight_unit
+    everything = int(points.weights.sum())
+    heaviest_cluster = (everything - sum(lightest)) * points.weight_unit
+    if sizes is not None and sizes.is_proportional and sizes.most > 0:
+        share = Fraction(sizes.most, sum(sizes.amounts))
+        heaviest_cluster = min(heaviest_cluster, share * everything * points.weight_unit)
     return int(multipliers.sum()) * power(exponent) * 2 * proof.weight_unit / heaviest_cluster
 
 

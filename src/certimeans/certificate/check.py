@@ -143,6 +143,7 @@ def _verify(
         n_parts=_count_parts(certificate),
         arithmetic=arithmetic,
         seconds=time.perf_counter() - began,
+        sizes="" if certificate.sizes is None else certificate.sizes.in_words(),
     )
     return verification, exact_gap
 
@@ -194,6 +195,26 @@ def _compare(certificate: Certificate, instance: StatedProblem) -> None:
         differ = np.argwhere(ours != given)
         if differ.size:
             raise CertificateError(f"{name} in the certificate differ from the data, first in row {differ[0][0]}")
+    _compare_sizes(certificate, getattr(getattr(instance, "constraints", None), "cluster_sizes", None))
+
+
+def _compare_sizes(certificate: Certificate, given: Any) -> None:
+    """Require that limits on sizes are the given ones, an object with the names of the certificate, or ``None``."""
+    ours = certificate.sizes
+    if (ours is None) != (given is None):
+        kinds = ("no limits on sizes", "limits on sizes")
+        raise CertificateError(
+            f"the certificate is about {kinds[ours is not None]}, but this is to be about {kinds[given is not None]}"
+        )
+    if ours is None:
+        return
+    theirs = {name: getattr(given, name) for name in ours._fields}
+    theirs["sizes"] = None if theirs["sizes"] is None else sorted(theirs["sizes"])
+    for name, stated in ours._asdict().items():
+        if (stated is None) != (theirs[name] is None) or (
+            stated is not None and not np.array_equal(stated, theirs[name])
+        ):
+            raise CertificateError(f"{name} in the certificate differs from that of the data")
 
 
 def _check_clustering(certificate: Certificate, data: Geometry) -> Fraction | None:
@@ -209,6 +230,8 @@ def _check_clustering(certificate: Certificate, data: Geometry) -> Fraction | No
         broken = pairs[(labels[pairs[:, 0]] == labels[pairs[:, 1]]) != together]
         if broken.size:
             raise CertificateError(f"labels: points {broken[0][0]} and {broken[0][1]} violate {name}")
+    if certificate.limits is not None and not certificate.limits.are_kept(labels, certificate.k):
+        raise CertificateError("labels: the sizes of the clusters break the limits")
     cost = data.cost(labels, certificate.k)
     if objective < cost:
         raise CertificateError(f"the clustering is claimed to cost {objective!r}, but costs more: {rounded_up(cost)!r}")

@@ -15,6 +15,7 @@ import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.certificate.archive import Archive, read_json, require
+from certimeans.certificate.sizes import Limits, Stated, read_sizes
 from certimeans.errors import MalformedCertificateError
 
 _MOST_SUPER_POINTS = 10_000  # a relaxation has matrices of that size
@@ -42,6 +43,7 @@ class Multipliers(NamedTuple):
     coefficients: IntArray
     multipliers: FloatArray
     slack: FloatArray
+    size_multipliers: FloatArray | None = None
 
     @classmethod
     def none(cls, groups: IntArray, size: int, unit: Fraction) -> Multipliers:
@@ -71,6 +73,8 @@ class Proof:
     n: int
     k: int
     proof: list[list[Step]]
+    limits: Limits | None = None  # on sizes; a part has none, for a cluster may have its other points elsewhere
+    has_size_rows: bool = False  # whether relaxations have multipliers for these
     _archive: Archive
 
     def __enter__(self) -> Self:
@@ -115,7 +119,11 @@ class Proof:
         slack = load(f"{prefix}slack", "<f4", (size * (size + 1) // 2,)).astype(np.float64)
         units = [Fraction(number(step.content, key, step.where)) for key in ("unit", "weight_unit")]
         require(min(units) > 0, f"{step.where}: unit and weight_unit must be positive")
-        return Multipliers(groups, size, units[0], units[1], start, members, coefficients, multipliers, slack)
+        sizes: FloatArray | None = None
+        if self.has_size_rows:
+            sizes = load(f"{prefix}size_multiplier", "<f8", (size, 2))
+            require(bool((sizes >= 0).all()), f"{prefix}size_multiplier: a multiplier is negative")
+        return Multipliers(groups, size, units[0], units[1], start, members, coefficients, multipliers, slack, sizes)
 
     def _check_names(self, others: set[str], other_bytes: int, file: str) -> None:
         """Require that the archive has nothing but what the proof names, and that it cannot be larger than that."""
@@ -191,6 +199,7 @@ class Certificate(Proof):
         self.d = 0 if self.is_gram else _integer(content, "d", 1)
         self.k = _integer(content, "k", 1)
         require(self.k <= self.n, f"certificate.json: k is {self.k}, but there are only {self.n} points")
+        self._read_sizes = read_sizes(content.get("cluster_sizes"), self.k)
         has_clustering = content.get("objective", ...) is not None
         self.objective = number(content, "objective", "certificate.json") if has_clustering else None
         claims_nothing = self.is_gram and content.get("lower_bound", ...) is None
@@ -215,6 +224,11 @@ class Certificate(Proof):
         for pairs in (self.must_link, self.cannot_link):
             digest.update(np.array([len(pairs)], dtype="<i8").tobytes())
             digest.update(np.ascontiguousarray(pairs, dtype="<i8").tobytes())
+        if self.sizes is not None:
+            digest.update(b"sizes\n")
+            for numbers in self.sizes.lists():
+                digest.update(np.array([-1 if numbers is None else len(numbers)], dtype="<i8").tobytes())
+                digest.update(np.array([] if numbers is None else numbers, dtype="<f8").tobytes())
         return digest.hexdigest()
 
     def part(self, step: Step, number: int) -> PartProof:
@@ -226,6 +240,11 @@ class Certificate(Proof):
         n = self.n
         names = {self.geometry, "weights", "must_link", "cannot_link"} | ({"labels"} if has_clustering else set())
         largest = 8 * n * (n if self.is_gram else self.d) + 16 * n + 16 * n * n
+        if self._read_sizes is not None:
+            relaxations = [step for entry in self.proof for step in entry if step.kind == "relaxation"]
+            names |= {f"e{step.entry}s{step.number}_size_multiplier" for step in relaxations}
+            names |= {"capacity"} if self._read_sizes[1] else set()
+            largest += 8 * n + 16 * n * len(relaxations)
         self._check_names(names, largest, "certificate.npz")
         load = self._archive.load
         self.values: FloatArray = load(self.geometry, "<f8", (self.n, self.n if self.is_gram else self.d))
@@ -235,6 +254,16 @@ class Certificate(Proof):
         require(bool((self.weights > 0).all()), "weights must be positive")
         self.must_link = self._pairs("must_link")
         self.cannot_link = self._pairs("cannot_link")
+        self.sizes: Stated | None = None
+        if self._read_sizes is not None:
+            stated, has_capacity = self._read_sizes
+            if has_capacity:
+                capacity: FloatArray = load("capacity", "<f8", (self.n,)) + 0.0
+                require(bool((capacity >= 0).all()), "capacity must not be negative")
+                stated = stated._replace(capacity=capacity)
+            self.sizes = stated
+            self.limits = Limits(stated, self.n, self.k)
+            self.has_size_rows = not self.limits.follow(self.weights)
         self.labels: IntArray | None = None
         if has_clustering:
             self.labels = load("labels", "<i8", (self.n,))

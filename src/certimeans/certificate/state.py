@@ -8,6 +8,7 @@ import numpy as np
 
 from certimeans._typing import BoolArray, IntArray
 from certimeans.certificate.colouring import is_colourable
+from certimeans.certificate.sizes import Limits
 from certimeans.errors import CertificateError
 
 
@@ -128,9 +129,18 @@ class State:
                 raise CertificateError(f"{where}: points {row[0]} and {row[1]} are united without a reason")
         self.unite(row[0], row[1])
 
-    def is_infeasible(self, k: int) -> bool:
-        """Whether no clustering into k clusters satisfies the state, decided exactly."""
-        return self.contradiction or self.n_groups < k or not is_colourable(self.links, k)
+    def is_infeasible(self, k: int, limits: Limits | None = None) -> bool:
+        """Whether no clustering into k clusters satisfies the state and limits on sizes, decided exactly."""
+        if self.contradiction or self.n_groups < k:
+            return True
+        if limits is None:
+            return not is_colourable(self.links, k)
+        groups, size = self.numbered()
+        number = dict(zip(self.group, groups.tolist(), strict=True))
+        links: list[set[int]] = [set() for _ in range(size)]
+        for group, others in self.links.items():
+            links[number[group]] = {number[other] for other in others}
+        return not is_colourable(self.links, k) or not limits.can_be_kept(limits.totals(groups, size), links)
 
     def numbered(self) -> tuple[IntArray, int]:
         """Return the group of each point, numbered from 0, and how many there are."""

@@ -22,6 +22,7 @@ from certimeans.certificate.ball import covariance_in_balls, relaxation_in_balls
 from certimeans.certificate.bound import covariance_in_floats, relaxation_in_floats
 from certimeans.certificate.geometry import Geometry
 from certimeans.certificate.read import Certificate, Multipliers, Proof, Step
+from certimeans.certificate.size_bounds import SizeTerms
 from certimeans.certificate.state import State
 from certimeans.errors import CertificateError, MalformedCertificateError
 from certimeans.orphans import end_with_parent
@@ -62,6 +63,8 @@ def identical(context: Context, state: State, step: Step) -> None:
     certificate = context.certificate
     if not isinstance(certificate, Certificate) or certificate.is_gram:
         raise MalformedCertificateError(f"{step.where}: a Gram matrix has no points that could be identical")
+    if certificate.limits is not None:
+        raise CertificateError(f"{step.where}: with limits on sizes identical points need not be together")
     free = state.free_points()
     if free.size == 0:
         return
@@ -95,21 +98,32 @@ def relaxation(context: Context, state: State, step: Step) -> Bound:
     """Compute the bound that multipliers prove."""
     proof = context.certificate.multipliers(step)
     forbidden = state.forbidden(proof.groups, proof.size, step.where)
+    sizes = _size_terms(context.certificate, proof)
+    if sizes is not None:
+        forbidden |= sizes.forbidden()
     upper = np.triu_indices(proof.size)
     wrong = np.flatnonzero((proof.slack < 0) & ~forbidden[upper])
-    if wrong.size:
+    if wrong.size and not (sizes is not None and sizes.is_proportional):
         i, j = upper[0][wrong[0]], upper[1][wrong[0]]
         raise CertificateError(f"{step.where}: the slack of super-points {i} and {j}, which may link, is negative")
     if context.data.is_zero:
         return 0.0
     if context.pool is not None:
-        return context.pool.submit(_prove_in_pool, proof, forbidden)
-    return RELAXATION[context.arithmetic](context.data, proof, forbidden, context.certificate.k)
+        return context.pool.submit(_prove_in_pool, proof, forbidden, sizes)
+    return RELAXATION[context.arithmetic](context.data, proof, forbidden, context.certificate.k, sizes)
+
+
+def _size_terms(certificate: Proof, proof: Multipliers) -> SizeTerms | None:
+    """Return the limits on sizes as limits of super-points."""
+    limits = certificate.limits
+    if limits is None:
+        return None
+    return SizeTerms(limits.totals(proof.groups, proof.size), limits.slots, not certificate.has_size_rows)
 
 
 def infeasible(context: Context, state: State, step: Step) -> float:
     """Decide that no clustering satisfies the state."""
-    if not state.is_infeasible(context.certificate.k):
+    if not state.is_infeasible(context.certificate.k, context.certificate.limits):
         raise CertificateError(f"{step.where}: this is claimed to be infeasible, but there are clusterings")
     return math.inf
 
@@ -151,6 +165,6 @@ def start_worker(data: Geometry, arithmetic: Arithmetic, k: int) -> None:
     worker_context["context"] = (data, arithmetic, k)
 
 
-def _prove_in_pool(proof: Multipliers, forbidden: BoolArray) -> float:
+def _prove_in_pool(proof: Multipliers, forbidden: BoolArray, sizes: SizeTerms | None) -> float:
     data, arithmetic, k = worker_context["context"]
-    return RELAXATION[arithmetic](data, proof, forbidden, k)
+    return RELAXATION[arithmetic](data, proof, forbidden, k, sizes)

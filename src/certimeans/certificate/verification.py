@@ -34,6 +34,8 @@ class Verification:
         ``"float"`` (with all rounding accounted for) or ``"ball"``.
     seconds
         Wall time of the check.
+    sizes
+        The limits on the sizes of clusters, in words; empty without any.
     """
 
     geometry: Literal["points", "gram"]
@@ -53,12 +55,13 @@ class Verification:
     arithmetic: Literal["float", "ball"]
     seconds: float
     n_parts: int = 0
+    sizes: str = ""
 
     def sentence(self) -> str:
         """Say what was proven in one sentence; numbers are rounded so that it stays true."""
         leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}, {self.n_infeasible} infeasible."
         leaves = f"{_count(self.n_parts, 'part')}." if self.n_parts else leaves
-        task = f"of the {_count(self.n, 'point')} into {_count(self.k, 'cluster')}"
+        task = f"of the {_count(self.n, 'point')} into {_count(self.k, 'cluster')}{self.sizes and f' {self.sizes}'}"
         kept = f"{_count(self.must_links, 'must-link')} and {_count(self.cannot_links, 'cannot-link')}"
         if self.lower_bound == -math.inf:
             found = "" if self.cost is None else f"the clustering costs {shown(self.cost, up=True)}; "

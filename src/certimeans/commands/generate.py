@@ -26,6 +26,9 @@ def add(commands: Commands) -> None:
     parser.add_argument("labels", metavar="LABELS", type=Path, help="class of each point, one per line")
     parser.add_argument("--must-link", metavar="A", type=int, default=0, help="number of must-links (default 0)")
     parser.add_argument("--cannot-link", metavar="B", type=int, default=0, help="number of cannot-links (default 0)")
+    parser.add_argument(
+        "--sizes", action="store_true", help="state the sizes of the classes as exact sizes of the clusters, too (JSON)"
+    )
     parser.add_argument("--seed", metavar="S", type=int, default=0, help="random seed (default 0)")
     parser.add_argument(
         "-o",
@@ -44,7 +47,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     from certimeans.problem.io.files import read_labels, write_constraints  # noqa: PLC0415
 
     constraints = generate_constraints(
-        read_labels(options.labels), options.must_link, options.cannot_link, options.seed
+        read_labels(options.labels), options.must_link, options.cannot_link, options.seed, sizes=options.sizes
     )
     write_constraints(options.output, constraints)
     return ExitCode.OK

@@ -52,6 +52,7 @@ def add_problem_options(parser: argparse.ArgumentParser, *, ranges: bool = False
     add("-k", metavar="K", help=f"number of clusters (default: as the first line of DATA says, if it does){several}")
     add("--constraints", metavar="FILE", type=Path, action="append", default=[], help="constraints; may be repeated")
     add("--partial-labels", metavar="FILE", type=Path, help="known classes, one per line; ?, NA or -1 if unknown")
+    add_size_options(parser)
     add("--one-based", action="store_true", help="constraint files number the points from 1")
     add(
         "--columns",
@@ -74,6 +75,31 @@ def add_problem_options(parser: argparse.ArgumentParser, *, ranges: bool = False
     add("--standardize", action="store_true", help="scale every feature to mean 0 and variance 1 first")
 
 
+def add_size_options(parser: argparse.ArgumentParser) -> None:
+    """Describe limits on the sizes of clusters."""
+    add = parser.add_argument
+    add("--size-min", metavar="N", type=_number, help="every cluster has at least N points")
+    add("--size-max", metavar="N", type=_number, help="every cluster has at most N points")
+    add("--sizes", metavar="LIST", type=_numbers, help="exact sizes of the clusters, in any order: 50,50,50")
+    add(
+        "--capacity",
+        metavar="COLUMN",
+        help="a column of DATA, not a feature then: limits and sizes apply to its sum, not to the number of points",
+    )
+
+
+def _number(text: str) -> float:
+    """Read a size; whole numbers as such, however large they are."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _numbers(text: str) -> list[float]:
+    return [_number(part) for part in text.split(",")]
+
+
 def read_problem(data: Path | None, options: argparse.Namespace) -> StatedProblem:
     """Read the files that the options name: points, or a matrix (see :func:`add_matrix_options`) in their place."""
     import numpy as np  # noqa: PLC0415
@@ -90,6 +116,8 @@ def read_problem(data: Path | None, options: argparse.Namespace) -> StatedProble
     source = table.table or SourceTable(len(table.values), np.arange(len(table.values)))
     notes = list(table.notes)
     constraints = _read_constraints(options, source, notes)
+    table, sizes = _read_sizes(data, table, source, options)
+    constraints |= sizes
     if kind == "points":
         names = table.feature_names
         instance = Instance(table.values, counts[0], constraints, None, names, standardize=options.standardize)  # type: ignore[arg-type]  # None: 1 each
@@ -155,6 +183,37 @@ def _read_table(data: Path | None, options: argparse.Namespace) -> tuple[str, Po
     if rows != columns:
         raise InputError(f"{path}: the matrix must be square; got {rows} rows and {columns} columns")
     return kind, table
+
+
+def _read_sizes(
+    data: Path | None, table: PointsFile, source: SourceTable, options: argparse.Namespace
+) -> tuple[PointsFile, Constraints]:
+    """Return the points without the column of capacities, and what the options say about sizes."""
+    import numpy as np  # noqa: PLC0415
+
+    from certimeans.problem.constraints import Constraints  # noqa: PLC0415
+    from certimeans.problem.io.files import read_points  # noqa: PLC0415
+
+    capacity = None
+    if options.capacity is not None:
+        if data is None:
+            raise InputError("--capacity names a column of points, which a matrix has not; use a JSON constraint file")
+        column = read_points(data, columns=[options.capacity], decimal=options.decimal, sheet=options.sheet)
+        capacity = column.values[:, 0][source.row_of_point]
+        # A column with the same numbers is that column, or as good as it.
+        own = np.flatnonzero((table.values == capacity[:, None]).all(axis=0))[:1]
+        if not options.columns and own.size:
+            names = table.feature_names
+            table = replace(
+                table,
+                values=np.delete(table.values, own, axis=1),
+                feature_names=None if names is None else tuple(np.delete(np.array(names, dtype=object), own)),
+            )
+            if table.values.shape[1] == 0:
+                raise InputError(f"{data}: no feature is left beside the column {options.capacity!r} of capacities")
+    return table, Constraints.create(
+        size_min=options.size_min, size_max=options.size_max, sizes=options.sizes, capacity=capacity
+    )
 
 
 def _read_constraints(options: argparse.Namespace, source: SourceTable, notes: list[str]) -> Constraints:

@@ -86,8 +86,10 @@ def _instance(options: argparse.Namespace) -> Instance | None:
             raise InputError("a certificate is about one number of clusters; give -k one number")
         return problem.instance
     stated = (options.constraints, options.partial_labels, options.columns, options.names, options.one_based, options.k)
-    if any(stated) or options.standardize:
+    sizes = (options.size_min, options.size_max, options.sizes, options.capacity)
+    if any(stated) or options.standardize or any(size is not None for size in sizes):
         raise InputError(
-            "constraints, labels, columns, --standardize and -k are compared with the certificate only with --data"
+            "constraints, labels, columns, sizes, --standardize and -k are compared with the certificate only with "
+            "--data"
         )
     return None

@@ -23,6 +23,8 @@ def quick_clustering(super_points: SuperPoints, colouring: IntArray | None, seed
     """
     if super_points.size < super_points.n_clusters:
         return None
+    if super_points.limits is not None:
+        return colouring  # it keeps the limits on sizes, if it is known
     settings = SearchSettings(population=2)  # little memory: there is no search
     order, _ = smallest_last_order(super_points.graph)
     search = MemeticSearch(make_space(super_points, settings), order, settings, is_dense=False, colouring=colouring)

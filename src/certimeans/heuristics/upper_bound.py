@@ -13,6 +13,7 @@ from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.heuristics.descent import is_better
 from certimeans.heuristics.large import LargeSearch
+from certimeans.heuristics.limited.search import search_within_limits
 from certimeans.heuristics.lloyd import costs_at_centres
 from certimeans.heuristics.memetic import MemeticSearch
 from certimeans.heuristics.settings import SearchSettings
@@ -42,7 +43,8 @@ def search_clustering(  # noqa: PLR0913  # what is known and what is allowed
     Parameters
     ----------
     colouring
-        Colours that keep the cannot-links, at most k of them, if known: the last resort among the starts.
+        Colours that keep the cannot-links, at most k of them, if known: the last resort among the starts. Where sizes
+        are limited, they keep the limits, too.
     start
         A clustering of the super-points to begin with; if it breaks cannot-links it is mended where possible.
     centres
@@ -60,8 +62,8 @@ def search_clustering(  # noqa: PLR0913  # what is known and what is allowed
     Returns
     -------
     IntArray or None
-        Labels of the super-points: k non-empty clusters, no cannot-link broken. ``None`` if none was found, which
-        proves nothing.
+        Labels of the super-points: k non-empty clusters, no cannot-link broken, and no limit on sizes. ``None`` if none
+        was found, which proves nothing.
     """
     settings = settings or SearchSettings()
     deadline = deadline or Deadline()
@@ -69,6 +71,16 @@ def search_clustering(  # noqa: PLR0913  # what is known and what is allowed
     if size < k:
         return None
     starts = [] if start is None else [_checked_start(start, size, k)]
+    if super_points.limits is not None:
+        return search_within_limits(
+            super_points,
+            settings,
+            colouring=colouring,
+            start=starts[0] if starts else None,
+            seed=seed,
+            deadline=deadline,
+            on_improvement=on_improvement,
+        )
     order, degeneracy = smallest_last_order(graph)
     # Else assignment in this order keeps the cannot-links and Kempe chains stay short; nothing else is needed.
     is_dense = degeneracy >= k or len(graph.edges) > settings.links_of_dense_graph * size

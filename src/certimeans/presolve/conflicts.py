@@ -4,134 +4,43 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.presolve.colouring import find_clique, find_colouring
+from certimeans.presolve.conflict import Conflict, ConflictKind, Link, Pair
 from certimeans.presolve.contract import lift
 from certimeans.presolve.graph import Contradiction, Graph, connected
 from certimeans.presolve.infer import implied_groups
+from certimeans.presolve.size_checks import cannot_pack, limits_in_words, too_large, wrong_total
 from certimeans.problem.constraints import LinkKind
 from certimeans.problem.expand import expand
 from certimeans.problem.instance import Instance
+from certimeans.problem.sizes import SizeLimits
 
-Pair = tuple[int, int]
-Link = tuple[LinkKind, int, int]
 Item = TypeVar("Item")
-
-ConflictKind = Literal["one cluster", "too few groups", "must-link path", "odd cycle", "clique", "subset"]
 
 EXPLANATION_SECONDS = 10.0
 """How long to look for a small explanation; infeasibility itself is already proven by then."""
 
 _MAX_SOURCES = 200
 _MAX_CENTRES = 20
-_MAX_PAIRS_SHOWN = 20
 _MOST_REMEDIES_TRIED = 200
 _MOST_LINKS_TO_SHRINK = 5_000  # looking at more than that once takes longer than one waits
-
-
-@dataclass(frozen=True, eq=False)
-class Conflict:
-    """Constraints that no clustering into ``n_clusters`` clusters satisfies together.
-
-    Attributes
-    ----------
-    kind
-        What sort of contradiction it is.
-    links
-        The contradicting pairs as (kind, i, j); along a path or cycle in that order.
-    reasons
-        For each link, where it came from.
-    groups
-        For a clique, the groups of must-linked points that are pairwise cannot-linked.
-    is_minimal
-        Whether dropping any one link is known to resolve this contradiction.
-    remedies
-        The links among these of which each one, given up alone, leaves a clustering that keeps all other constraints.
-        Only pairs that the user stated, not what follows from classes or distances. ``None`` if that is not known.
-    """
-
-    kind: ConflictKind
-    n_clusters: int
-    links: tuple[Link, ...]
-    reasons: tuple[str, ...]
-    groups: tuple[tuple[int, ...], ...] = field(default=())
-    is_minimal: bool = True
-    remedies: tuple[Link, ...] | None = None
-
-    @property
-    def must_links(self) -> list[Pair]:
-        """The must-links among the contradicting pairs."""
-        return [(i, j) for kind, i, j in self.links if kind == "must-link"]
-
-    @property
-    def cannot_links(self) -> list[Pair]:
-        """The cannot-links among the contradicting pairs."""
-        return [(i, j) for kind, i, j in self.links if kind == "cannot-link"]
-
-    def describe(self, name: Callable[[int], str] = str) -> str:
-        """Explain the contradiction in words; ``name`` says how to write a point's number."""
-        lines = [f"no clustering satisfies the constraints: {self._sentence(name)}"]
-        for (kind, i, j), reason in list(zip(self.links, self.reasons, strict=True))[:_MAX_PAIRS_SHOWN]:
-            origin = "" if reason == kind else f" ({reason})"
-            lines.append(f"  {kind} {name(i)} {name(j)}{origin}")
-        if len(self.links) > _MAX_PAIRS_SHOWN:
-            lines.append(f"  ... and {len(self.links) - _MAX_PAIRS_SHOWN} more pairs")
-        return "\n".join([*lines, *self._advice(name)])
-
-    def _advice(self, name: Callable[[int], str]) -> list[str]:
-        if self.remedies is None:
-            return []
-        if not self.remedies:
-            return ["no single pair, given up, leaves a clustering"]
-        pairs = [f"{kind} {name(i)} {name(j)}" for kind, i, j in self.remedies[:_MAX_PAIRS_SHOWN]]
-        more = len(self.remedies) - len(pairs)
-        pairs += [f"{more} more"] if more else []
-        return [f"give up any one of these, and a clustering exists: {'; '.join(pairs)}"]
-
-    def _sentence(self, name: Callable[[int], str]) -> str:
-        clusters = f"{self.n_clusters} cluster{'s' if self.n_clusters > 1 else ''}"
-        if self.kind == "one cluster":
-            return "two points cannot link, but everything goes into 1 cluster"
-        if self.kind == "too few groups":
-            return f"the must-links leave fewer groups of points than the {clusters} asked for"
-        if self.kind == "must-link path":
-            (i, j), path = self.cannot_links[0], self._walk(name)
-            return f"points {name(i)} and {name(j)} cannot link, but must-links join them: {path}"
-        if self.kind == "odd cycle":
-            return f"{clusters} cannot alternate around an odd cycle: {self._walk(name)}"
-        if self.kind == "clique":
-            members = ", ".join("=".join(name(i) for i in group) for group in self.groups)
-            return (
-                f"{len(self.groups)} groups of points that pairwise cannot link do not fit into {clusters}: {members}"
-            )
-        return (
-            f"these {len(self.must_links)} must-links and {len(self.cannot_links)} cannot-links "
-            f"leave no way to form {clusters}"
-        )
-
-    def _walk(self, name: Callable[[int], str]) -> str:
-        """Write consecutive links as ``1 = 2 ≠ 3``, without the closing cannot-link of a must-link path."""
-        links = [link for link in self.links if self.kind == "odd cycle" or link[0] == "must-link"]
-        signs = [f" {'=' if kind == 'must-link' else '≠'} {name(j)}" for kind, _, j in links]
-        if len(signs) > _MAX_PAIRS_SHOWN:  # its two ends say enough
-            half = _MAX_PAIRS_SHOWN // 2
-            signs = [*signs[:half], f" ... ({len(signs) - 2 * half} more) ...", *signs[-half:]]
-        return name(links[0][1]) + "".join(signs)
 
 
 def explain(instance: Instance, deadline: Deadline | None = None) -> Conflict:
     """Find a small contradiction among the constraints of an infeasible instance.
 
-    The kinds are tried from the simplest to the hardest: a path of must-links against a cannot-link, too few groups,
-    an odd cycle (two clusters), a clique of k + 1 groups, and finally a subset found by deleting what is not needed.
-    The subset is as small as the time allows; what is returned contradicts itself in any case.
+    The kinds are tried from the simplest to the hardest: sizes that do not add up, a path of must-links against a
+    cannot-link, too few groups, an odd cycle (two clusters), a clique of k + 1 groups, and finally a subset found by
+    deleting what is not needed. The subset is as small as the time allows; what is returned contradicts itself in any
+    case.
     """
     deadline = deadline or Deadline(EXPLANATION_SECONDS)
     conflict = _explain(instance, deadline)
@@ -143,6 +52,8 @@ def find_remedies(instance: Instance, links: Sequence[Link], deadline: Deadline)
 
     A link outside the contradiction cannot be one: the contradiction would remain.
     """
+    if instance.limits is not None:
+        return None  # a clustering would have to keep the limits on sizes, too
     stated = instance.constraints
     has_others = stated.partial_labels is not None or stated.split is not None or stated.diameter is not None
     if len(links) > _MOST_REMEDIES_TRIED or len(instance.must_link) + len(instance.cannot_link) > _MOST_LINKS_TO_SHRINK:
@@ -196,6 +107,10 @@ def has_clustering(
 
 def _explain(instance: Instance, deadline: Deadline) -> Conflict:
     k = instance.n_clusters
+    if instance.limits is not None:
+        about_sizes = explain_sizes(instance, instance.limits, deadline)
+        if about_sizes is not None:
+            return about_sizes
     group_of = connected(instance.n_points, instance.must_link)
     if k == 1:
         i, j = instance.cannot_link[0].tolist()
@@ -211,6 +126,49 @@ def _explain(instance: Instance, deadline: Deadline) -> Conflict:
     if k == 2:
         return _conflict(instance, "odd cycle", _shortest_odd_cycle(instance, deadline))
     return _uncolourable_subset(instance, group_of, deadline)
+
+
+def explain_sizes(instance: Instance, limits: SizeLimits, deadline: Deadline) -> Conflict | None:
+    """Say why clusters cannot have the sizes asked for; ``None`` if the links contradict each other without them."""
+    words = wrong_total(limits, instance.n_clusters)
+    if words:
+        return _conflict(instance, "size", [], sizes=words)
+    group_of = connected(instance.n_points, instance.must_link)
+    totals = limits.totals(group_of, int(group_of.max()) + 1)
+    largest = max(range(len(totals)), key=totals.__getitem__)
+    if totals[largest] > limits.most:
+        group = np.flatnonzero(group_of == largest).tolist()
+        tree = sorted(_connecting_links(_neighbour_lists(instance.must_link), group))
+        words = too_large(limits, totals[largest], len(group))
+        return _conflict(instance, "group size", tree, (tuple(group),), is_minimal=False, sizes=words)
+    k = instance.n_clusters
+    links: list[Link] = [("must-link", i, j) for i, j in instance.must_link.tolist()]
+    links += [("cannot-link", i, j) for i, j in instance.cannot_link.tolist()]
+    if len(totals) < k or contradicts(instance.n_points, links, k, deadline):
+        return None
+    few = deadline.within(min(EXPLANATION_SECONDS, deadline.remaining()) / 2)
+
+    def do_not_fit(kept: list[Link]) -> bool:
+        return cannot_pack(limits, instance.n_points, _pairs(kept, "must-link"), _pairs(kept, "cannot-link"), k, few)
+
+    if do_not_fit([]):
+        links = []
+    elif len(links) <= _MOST_LINKS_TO_SHRINK:
+        links = _shrink(links, do_not_fit, few)
+    words = f"no way to form {k} clusters keeps the {limits_in_words(instance)}"
+    words += " and these constraints" if links else ""
+    words += "; an exhaustive search decided that"
+    return _conflict(instance, "sizes", links, is_minimal=bool(links) and not few.passed(), sizes=words)
+
+
+def no_clustering_within(instance: Instance) -> Conflict:
+    """Say that a search over all clusterings found none that keeps the limits on sizes."""
+    links = len(instance.must_link) + len(instance.cannot_link) > 0
+    words = f"no way to form {instance.n_clusters} clusters keeps the {limits_in_words(instance)}"
+    words += " and the links" if links else ""
+    return _conflict(
+        instance, "sizes", [], is_minimal=False, sizes=f"{words}; the search over all of them decided that"
+    )
 
 
 def contradicts(n_points: int, links: Iterable[Link], k: int, deadline: Deadline | None = None) -> bool:
@@ -235,12 +193,13 @@ def _conflict(
     groups: tuple[tuple[int, ...], ...] = (),
     *,
     is_minimal: bool = True,
+    sizes: str = "",
 ) -> Conflict:
     stated = instance.constraints
     reasons: tuple[str, ...] = tuple(kind for kind, _, _ in links)
     if stated.partial_labels is not None or stated.split is not None or stated.diameter is not None:
         reasons = tuple(stated.reason(kind, i, j) for kind, i, j in links)
-    return Conflict(sort, instance.n_clusters, tuple(links), reasons, groups, is_minimal)
+    return Conflict(sort, instance.n_clusters, tuple(links), reasons, groups, is_minimal, sizes)
 
 
 def _merging_links(instance: Instance) -> list[Link]:

@@ -13,6 +13,7 @@ from certimeans.presolve.graph import Contradiction, Graph, unique_edges
 from certimeans.problem.instance import Instance
 from certimeans.problem.rounding import rounding_factor
 from certimeans.problem.scaling import CostScale
+from certimeans.problem.sizes import SizeLimits
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class SuperPoints:
         What leads from working units back to the user's.
     products
         The inner products <p_i, p_j>, if they are known already.
+    limits
+        How large clusters may be; ``None`` if that is free.
     """
 
     weights: FloatArray
@@ -49,6 +52,7 @@ class SuperPoints:
     group_of: IntArray
     scale: CostScale = field(default_factory=CostScale)
     products: FloatArray | None = None
+    limits: SizeLimits | None = None
 
     @property
     def size(self) -> int:
@@ -112,6 +116,7 @@ class SuperPoints:
             group_of[self.group_of],
             self.scale,
             None if self.vectors is not None else _sum_of_products(group_of, self.gram, size),
+            None if self.limits is None else self.limits.merged(group_of, size),
         )
 
     def relative_error(self) -> float:
@@ -154,6 +159,7 @@ def contract(instance: Instance, group_of: IntArray) -> SuperPoints:
         group_of,
         scale,
         products,
+        None if instance.limits is None else instance.limits.merged(group_of, size),
     )
 
 

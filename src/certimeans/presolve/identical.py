@@ -7,7 +7,7 @@ than k are left, and there are at least k groups, some cluster has two of them, 
 own, which costs nothing and breaks nothing. So for every clustering there is one, not more expensive, in which each
 place is whole, as long as at least k groups are left.
 
-Limits on the sizes of clusters would forbid it: they mention every point. And it needs points: with a Gram matrix that
+Limits on the sizes of clusters forbid it: they mention every point. And it needs points: with a Gram matrix that
 is not positive semidefinite the nearest centre may not be the cheapest.
 """
 
@@ -35,9 +35,10 @@ def unite_identical(instance: Instance, group_of: IntArray) -> IntArray:
     Returns
     -------
     IntArray
-        The new groups, numbered by first appearance; the old ones for a Gram matrix, or if fewer than k were left.
+        The new groups, numbered by first appearance; the old ones for a Gram matrix, with limits on sizes, or if fewer
+        than k were left.
     """
-    if instance.geometry != "points":
+    if instance.geometry != "points" or instance.limits is not None:
         return group_of
     is_free = np.ones(instance.n_points, dtype=np.bool_)
     is_free[instance.must_link.ravel()] = False

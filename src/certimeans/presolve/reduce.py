@@ -15,6 +15,7 @@ from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected
 from certimeans.presolve.identical import unite_identical
 from certimeans.presolve.infer import implied_groups
+from certimeans.presolve.packing import find_packing, guess_packing
 from certimeans.problem.instance import Instance
 
 
@@ -30,7 +31,8 @@ class Presolved:
         The steps of inference; see :func:`infer`.
     colouring
         Colours of the super-points that keep every cannot-link, at most k of them: a proof that a clustering exists.
-        ``None`` if the deadline passed before one was found.
+        ``None`` if the deadline passed before one was found. With limits on sizes they keep these, too, and use every
+        colour; ``None`` then also if the search for them gave up.
     n_groups
         How many groups the must-links form; the rest of presolve leaves ``super_points.size`` of them.
     n_identical
@@ -91,7 +93,21 @@ def reduced(instance: Instance, deadline: Deadline | None = None) -> Presolved:
     stated = contract(instance, united)
     super_points, merges = infer(stated, deadline)
     colouring = find_colouring(super_points.graph, instance.n_clusters, deadline)
+    if super_points.limits is not None:
+        colouring = _pack(super_points, deadline or Deadline())
     return Presolved(instance, super_points, merges, colouring, n_groups, n_identical)
+
+
+def _pack(points: SuperPoints, deadline: Deadline) -> IntArray | None:
+    """Find labels that keep limits on sizes as well; ``None`` if it is undecided whether there are any.
+
+    Raises
+    ------
+    Contradiction
+        If there are none.
+    """
+    packing = find_packing(points, deadline=deadline)
+    return guess_packing(points, deadline) if packing is None else packing
 
 
 def infer(super_points: SuperPoints, deadline: Deadline | None = None) -> tuple[SuperPoints, IntArray]:

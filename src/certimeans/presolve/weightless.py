@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.errors import InputError
-from certimeans.presolve.conflicts import Conflict
+from certimeans.presolve.conflict import Conflict
 from certimeans.problem.clustering import Clustering, as_labels
 from certimeans.problem.constraints import Constraints, LinkKind, PartialLabels
 from certimeans.problem.expand import expand
@@ -117,6 +117,15 @@ def leave_out_weightless(
 def _renumbered(positions: FloatArray, weights: FloatArray, constraints: Constraints, kept: IntArray) -> Constraints:
     """State the constraints for the points that remain; distances are those between ``positions``."""
     constraints.check_range(len(positions))
+    sizes = constraints.cluster_sizes
+    if sizes is not None:
+        counts = weights > 0 if sizes.capacity is None else (weights > 0) | (sizes.capacity == 0)
+        if not counts.all():
+            point = int(np.flatnonzero(~counts)[0])
+            raise InputError(
+                f"sample_weight[{point}] is 0, but limits on sizes count that point: give it a positive weight, or "
+                "leave it out of the sizes with capacity 0"
+            )
     for kind, pairs in zip(get_args(LinkKind), expand(constraints, positions), strict=True):
         mentions = np.argwhere(weights[pairs] == 0)
         if mentions.size:
@@ -133,4 +142,5 @@ def _renumbered(positions: FloatArray, weights: FloatArray, constraints: Constra
         must_link=position[constraints.must_link],
         cannot_link=position[constraints.cannot_link],
         partial_labels=None if labels is None else PartialLabels(labels.codes[kept], labels.names),
+        cluster_sizes=None if sizes is None else sizes.of_points(kept),
     )

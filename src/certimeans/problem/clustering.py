@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from certimeans._typing import FloatArray, IntArray
 from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
+from certimeans.problem.sizes import SizeLimits
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,26 @@ class Clustering:
             where = "in different clusters" if together else "in one cluster"
             kind = "must link" if together else "cannot link"
             found += [f"points {i} and {j} {kind} but are {where}" for i, j in pairs[broken][:limit]]
+        if instance.limits is not None and self.n_clusters == instance.n_clusters:
+            found += _broken_limits(instance.limits, self.labels, self.n_clusters)
         return found[:limit]
+
+
+def _broken_limits(limits: SizeLimits, labels: IntArray, n_clusters: int) -> list[str]:
+    """Say which limits on sizes are not kept; decided without rounding."""
+    totals = limits.totals(labels, n_clusters)
+    if limits.allow(totals):
+        return []
+    has = "has size" if limits.counts_points else "has a total capacity of"
+    if limits.exact is not None:
+        listed = ["/".join(map(limits.in_words, sorted(sizes))) for sizes in (totals, limits.exact)]
+        return [f"the clusters have sizes {listed[0]} instead of {listed[1]}"]
+    short = [c for c, total in enumerate(totals) if total < limits.least]
+    large = [c for c, total in enumerate(totals) if total > limits.most]
+    return [
+        *(f"cluster {c} {has} {limits.compared(totals[c], limits.least)}" for c in short),
+        *(f"cluster {c} {has} {limits.compared(totals[c], limits.most)}" for c in large),
+    ]
 
 
 def as_labels(labels: ArrayLike, n_points: int, name: str = "labels") -> IntArray:

@@ -1,10 +1,11 @@
 """What the user knows: which points belong together, and which apart.
 
 A :class:`Constraints` object holds the knowledge as the user stated it. Together with the points, :mod:`.expand` turns
-every kind into must-link and cannot-link pairs; everything after that sees pairs only.
+every kind into must-link and cannot-link pairs, and :mod:`.sizes` what is said about the sizes of clusters into exact
+integers; everything after that sees pairs and these only.
 
-To add a kind, give it a field here, a function in :mod:`.expand` that turns it into pairs, a phrase in
-:meth:`Constraints.reason`, and a reader in :mod:`.io.links`.
+To add a kind that says something about pairs, give it a field here, a function in :mod:`.expand` that turns it into
+pairs, a phrase in :meth:`Constraints.reason`, and a reader in :mod:`.io.links`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from certimeans._typing import IntArray
 from certimeans.errors import InputError
+from certimeans.problem.sizes import StatedSizes
 
 PairsLike: TypeAlias = ArrayLike | Iterable[Sequence[int]]
 """What users pass as pairs: an array with two columns, or any iterable of pairs."""
@@ -65,7 +67,7 @@ def _class_number(value: object, numbers: dict[str, int]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """Pairwise knowledge about points that are numbered from 0.
+    """Knowledge about points that are numbered from 0, and about clusters.
 
     Attributes
     ----------
@@ -78,6 +80,8 @@ class Constraints:
         Two points closer than this must link.
     partial_labels
         Known classes of some points.
+    cluster_sizes
+        How large clusters may be; ``None`` if nothing is said about that.
     """
 
     must_link: IntArray = field(default_factory=_no_pairs)
@@ -85,6 +89,7 @@ class Constraints:
     diameter: float | None = None
     split: float | None = None
     partial_labels: PartialLabels | None = None
+    cluster_sizes: StatedSizes | None = None
 
     def __post_init__(self) -> None:
         for name in ("must_link", "cannot_link"):
@@ -95,7 +100,7 @@ class Constraints:
                 object.__setattr__(self, name, _as_distance(value, name))
 
     @classmethod
-    def create(
+    def create(  # noqa: PLR0913  # all that can be said
         cls,
         must_link: PairsLike | None = None,
         cannot_link: PairsLike | None = None,
@@ -103,6 +108,10 @@ class Constraints:
         diameter: float | None = None,
         split: float | None = None,
         partial_labels: Iterable[Any] | None = None,
+        size_min: float | None = None,
+        size_max: float | None = None,
+        sizes: Iterable[float] | None = None,
+        capacity: ArrayLike | None = None,
     ) -> Constraints:
         """Check and tidy what a user passes; ``None`` stands for nothing known."""
         return cls(
@@ -111,22 +120,25 @@ class Constraints:
             diameter,
             split,
             None if partial_labels is None else PartialLabels.encode(partial_labels),
+            StatedSizes.create(size_min, size_max, sizes, capacity),
         )
 
     def __or__(self, other: Constraints) -> Constraints:
         """All that either states."""
         if self.partial_labels is not None and other.partial_labels is not None:
             raise InputError("partial labels are given twice; merge them into one list")
+        ours, theirs = self.cluster_sizes, other.cluster_sizes
         return Constraints(
             np.vstack([self.must_link, other.must_link]),
             np.vstack([self.cannot_link, other.cannot_link]),
             min((d for d in (self.diameter, other.diameter) if d is not None), default=None),
             max((d for d in (self.split, other.split) if d is not None), default=None),
             self.partial_labels or other.partial_labels,
+            ours | theirs if ours is not None and theirs is not None else ours or theirs,
         )
 
     def check_range(self, n_points: int) -> None:
-        """Raise :class:`InputError` where a pair or a label has no point."""
+        """Raise :class:`InputError` where a pair, a label or a capacity has no point."""
         for name in ("must_link", "cannot_link"):
             pairs: IntArray = getattr(self, name)
             outside = np.flatnonzero(pairs[:, 1] >= n_points)
@@ -140,6 +152,8 @@ class Constraints:
             raise InputError(
                 f"partial_labels has {given} entries for {n_points} points; give one for each, -1 if unknown"
             )
+        if self.cluster_sizes is not None:
+            self.cluster_sizes.check_range(n_points)
 
     def reason(self, kind: LinkKind, i: int, j: int) -> str:
         """Say in a few words why two points are linked, or not: where the pair came from."""

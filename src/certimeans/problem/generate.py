@@ -10,9 +10,12 @@ import numpy as np
 from certimeans._typing import IntArray
 from certimeans.errors import InputError
 from certimeans.problem.constraints import Constraints, PartialLabels
+from certimeans.problem.sizes import StatedSizes
 
 
-def generate_constraints(labels: Iterable[Any], n_must_link: int, n_cannot_link: int, seed: int = 0) -> Constraints:
+def generate_constraints(
+    labels: Iterable[Any], n_must_link: int, n_cannot_link: int, seed: int = 0, *, sizes: bool = False
+) -> Constraints:
     """Draw must-links between points of one class and cannot-links between points of different classes.
 
     The paper draws pairs at random, makes each a must-link or a cannot-link according to the classes, and stops when
@@ -27,13 +30,17 @@ def generate_constraints(labels: Iterable[Any], n_must_link: int, n_cannot_link:
         How many pairs of each kind.
     seed
         The same seed gives the same constraints.
+    sizes
+        Whether to state the sizes of the classes as the exact sizes of the clusters, too.
 
     Raises
     ------
     InputError
-        If the labels allow fewer pairs than asked for.
+        If the labels allow fewer pairs than asked for, or if sizes are asked for and a class is unknown.
     """
     codes = PartialLabels.encode(labels).codes
+    if sizes and codes.min(initial=0) < 0:
+        raise InputError(f"label {int(np.argmax(codes < 0))} is unknown; the sizes of the classes need every label")
     order = np.argsort(codes, kind="stable")
     order = order[codes[order] >= 0]
     sorted_codes = codes[order]
@@ -44,7 +51,8 @@ def generate_constraints(labels: Iterable[Any], n_must_link: int, n_cannot_link:
     # later classes: both are intervals, so a pair's rank determines the pair.
     must_link = _draw(position + 1, class_end, n_must_link, "must-links", random)
     cannot_link = _draw(class_end, np.full(len(order), len(order)), n_cannot_link, "cannot-links", random)
-    return Constraints(order[must_link], order[cannot_link])
+    stated = StatedSizes(sizes=tuple(np.bincount(codes).tolist())) if sizes else None
+    return Constraints(order[must_link], order[cannot_link], cluster_sizes=stated)
 
 
 def _draw(first: IntArray, last: IntArray, count: int, kind: str, random: np.random.Generator) -> IntArray:

@@ -19,6 +19,7 @@ from certimeans.problem.constraints import Constraints, PairsLike
 from certimeans.problem.cost import Interval, as_interval, cost_by_feature, cost_of_gram, cost_of_points
 from certimeans.problem.expand import expand
 from certimeans.problem.scaling import SMALLEST_WEIGHT_RATIO, ScaledData, scale_gram, scale_points
+from certimeans.problem.sizes import SizeLimits, exact_limits
 from certimeans.problem.sources import is_mapped
 from certimeans.problem.validation import as_gram, as_n_clusters, as_points, as_weights, gram_of_distances
 
@@ -44,7 +45,7 @@ class Instance:
     n_clusters
         k, the number of clusters.
     constraints
-        What must and what cannot share a cluster.
+        What must and what cannot share a cluster, and how large clusters may be.
     weights
         Positive weight of each point; 1 if not given.
     feature_names
@@ -59,7 +60,9 @@ class Instance:
     Attributes
     ----------
     must_link, cannot_link
-        The constraints of every kind as pairs, each once, smaller number first.
+        The constraints of every kind about pairs, each pair once, smaller number first.
+    limits
+        What is said about the sizes of clusters, in exact integers; ``None`` for nothing.
 
     Raises
     ------
@@ -76,6 +79,7 @@ class Instance:
     standardize: bool = False
     must_link: IntArray = field(init=False)
     cannot_link: IntArray = field(init=False)
+    limits: SizeLimits | None = field(init=False)
 
     def __post_init__(self) -> None:
         names = self.feature_names
@@ -101,6 +105,8 @@ class Instance:
         for name, links in (("must_link", pairs.must_link), ("cannot_link", pairs.cannot_link)):
             links.setflags(write=False)
             object.__setattr__(self, name, links)
+        limits = exact_limits(self.constraints.cluster_sizes, weights, n_clusters)
+        object.__setattr__(self, "limits", limits)
         self._check_range_of_costs()
         if is_mapped(table):
             _ = self.fingerprint  # what the points are now is what everything will be about
@@ -119,12 +125,24 @@ class Instance:
         diameter: float | None = None,
         split: float | None = None,
         partial_labels: Iterable[Any] | None = None,
+        size_min: float | None = None,
+        size_max: float | None = None,
+        sizes: Iterable[float] | None = None,
+        capacity: ArrayLike | None = None,
         standardize: bool = False,
         feature_names: tuple[str, ...] | None = None,
     ) -> Instance:
         """Build an instance from plain arguments: points, or a Gram matrix, or squared distances."""
         constraints = Constraints.create(
-            must_link, cannot_link, diameter=diameter, split=split, partial_labels=partial_labels
+            must_link,
+            cannot_link,
+            diameter=diameter,
+            split=split,
+            partial_labels=partial_labels,
+            size_min=size_min,
+            size_max=size_max,
+            sizes=sizes,
+            capacity=capacity,
         )
         table, geometry = one_table(points, gram, squared_distances)
         return cls(table, n_clusters, constraints, weights, feature_names, geometry, standardize)  # type: ignore[arg-type]  # __post_init__ converts
@@ -175,7 +193,7 @@ class Instance:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of all that defines the problem: equal for equal points, weights, k and pairs."""
+        """SHA-256 of all that defines the problem: equal for equal points, weights, k, pairs and size limits."""
         return self._digest()
 
     def check_unchanged(self) -> None:
@@ -200,6 +218,12 @@ class Instance:
         for pairs in (self.must_link, self.cannot_link):
             digest.update(np.array([len(pairs)], dtype="<i8").tobytes())
             digest.update(pairs.astype("<i8").tobytes())
+        stated = self.constraints.cluster_sizes
+        if stated is not None:
+            digest.update(b"sizes\n")
+            for numbers in stated.as_lists():
+                digest.update(np.array([-1 if numbers is None else len(numbers)], dtype="<i8").tobytes())
+                digest.update(np.array([] if numbers is None else numbers, dtype="<f8").tobytes())
         return digest.hexdigest()
 
     def cost(self, labels: IntArray) -> Interval:
@@ -278,10 +302,11 @@ class Instance:
 
     def __repr__(self) -> str:
         features = _counted(self.n_features, "feature") if self.geometry == "points" else "a Gram matrix"
+        sizes = self.constraints.cluster_sizes
         return (
             f"Instance({_counted(self.n_points, 'point')}, {features}{', standardized' if self.standardize else ''}, "
             f"k={self.n_clusters}, {_counted(len(self.must_link), 'must-link')}, "
-            f"{_counted(len(self.cannot_link), 'cannot-link')})"
+            f"{_counted(len(self.cannot_link), 'cannot-link')}{'' if sizes is None else f', {sizes.in_words()}'})"
         )
 
 

@@ -43,6 +43,9 @@ def write_certificate(
         "must_link": instance.must_link.astype("<i8"),
         "cannot_link": instance.cannot_link.astype("<i8"),
     }
+    stated = instance.constraints.cluster_sizes
+    if stated is not None and stated.capacity is not None:
+        arrays["capacity"] = stated.capacity.astype("<f8")
     if labels is not None:
         arrays["labels"] = labels.astype("<i8")
     entries: list[list[dict[str, Any]]] = []
@@ -63,6 +66,7 @@ def write_certificate(
         "fingerprint": instance.fingerprint,
         "geometry": instance.geometry,
         "standardize": instance.standardize,
+        "cluster_sizes": _sizes(instance),
         "n": instance.n_points,
         "d": instance.n_features if instance.geometry == "points" else None,
         "k": instance.n_clusters,
@@ -72,6 +76,19 @@ def write_certificate(
     }
     write_atomically(folder / ARRAYS_NAME, zipped(arrays))
     write_atomically(folder / JSON_NAME, (json.dumps(content, allow_nan=False) + "\n").encode())
+
+
+def _sizes(instance: Instance) -> dict[str, Any] | None:
+    """Return what is stated about sizes, but for the capacities, which are an array."""
+    stated = instance.constraints.cluster_sizes
+    if stated is None:
+        return None
+    return {
+        "size_min": stated.size_min,
+        "size_max": stated.size_max,
+        "sizes": None if stated.sizes is None else sorted(stated.sizes),
+        "capacity": stated.capacity is not None,
+    }
 
 
 def _copy_parts(step: PartsStep, folder: Path, prefix: str) -> None:

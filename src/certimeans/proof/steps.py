@@ -64,6 +64,9 @@ class RelaxationStep:
         The upper triangle of V, row by row, diagonal included.
     unit, weight_unit
         Positive numbers: costs are counted in ``unit``, weights in ``weight_unit``.
+    size_multiplier
+        Two numbers for each super-point, of the upper and of the lower limit on sizes; ``None`` if there are no limits,
+        or if the amounts that they count are proportional to the weights.
     """
 
     kind: ClassVar[str] = "relaxation"
@@ -75,6 +78,7 @@ class RelaxationStep:
     slack: NDArray[np.float32]
     unit: float
     weight_unit: float
+    size_multiplier: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,8 @@ def to_plain(step: Step) -> tuple[Plain, Arrays]:
         plain |= {"unit": step.unit, "weight_unit": step.weight_unit}
         for name, (field, dtype) in _RELAXATION_ARRAYS.items():
             arrays[name] = getattr(step, field).astype(dtype)
+        if step.size_multiplier is not None:
+            arrays["size_multiplier"] = step.size_multiplier.astype("<f8")
     elif isinstance(step, BranchStep):
         plain |= {"pair": [step.i, step.j], "together": step.together, "apart": step.apart}
     return plain, arrays
@@ -77,7 +79,13 @@ def from_plain(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
             field: np.ascontiguousarray(arrays[name].astype(np.dtype(dtype).newbyteorder("=")))
             for name, (field, dtype) in _RELAXATION_ARRAYS.items()
         }
-        return RelaxationStep(unit=float(plain["unit"]), weight_unit=float(plain["weight_unit"]), **fields)
+        sizes = arrays.get("size_multiplier")
+        return RelaxationStep(
+            unit=float(plain["unit"]),
+            weight_unit=float(plain["weight_unit"]),
+            size_multiplier=None if sizes is None else np.ascontiguousarray(sizes.astype(np.float64)),
+            **fields,
+        )
     raise ValueError(f"unknown kind of step {kind!r}")
 
 

@@ -31,12 +31,15 @@ class PlainComparison:
         The points that it puts elsewhere, after its clusters were matched with ours.
     broken_must_links, broken_cannot_links
         The pairs that it breaks.
+    breaks_sizes
+        Whether its clusters have other sizes than those asked for.
     """
 
     cost: float
     changed: BoolArray
     broken_must_links: IntArray
     broken_cannot_links: IntArray
+    breaks_sizes: bool = False
 
 
 def compare_with_plain(result: SolveResult) -> PlainComparison | None:
@@ -48,7 +51,8 @@ def compare_with_plain(result: SolveResult) -> PlainComparison | None:
         ``None`` if there is nothing to say.
     """
     instance, clustering = result.instance, result.clustering
-    if clustering is None or len(instance.must_link) + len(instance.cannot_link) == 0:
+    is_free = len(instance.must_link) + len(instance.cannot_link) == 0 and instance.limits is None
+    if clustering is None or is_free:
         return None
     labels = clustering.labels
     free = replace(instance, constraints=Constraints())
@@ -69,6 +73,8 @@ def compare_with_plain(result: SolveResult) -> PlainComparison | None:
         match_clusters(plain.labels, labels, instance.n_clusters) != labels,
         instance.must_link[~_joined(plain.labels, instance.must_link)],
         instance.cannot_link[_joined(plain.labels, instance.cannot_link)],
+        instance.limits is not None
+        and not instance.limits.allow(instance.limits.totals(plain.labels, plain.n_clusters)),
     )
 
 

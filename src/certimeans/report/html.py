@@ -60,6 +60,8 @@ def _problem(result: SolveResult) -> str:
         words += [", each point counted with its weight"]
     kinds = [counted(len(instance.must_link), "must-link"), counted(len(instance.cannot_link), "cannot-link")]
     kinds = [kind for kind in kinds if not kind.startswith("0 ")]
+    if instance.constraints.cluster_sizes is not None:
+        kinds.append(instance.constraints.cluster_sizes.in_words())
     words += [f", keeping {' and '.join(kinds)}" if kinds else ", without constraints", "."]
     if result.size < instance.n_points:
         words += [f" What must share a cluster was merged, which left {counted(result.size, 'super-point')}."]
@@ -93,6 +95,7 @@ def _notes(result: SolveResult, comparison: PlainComparison | None) -> list[str]
             counted(len(comparison.broken_cannot_links), "cannot-link"),
         ]
     )
+    broken += " and the limits on sizes" if comparison.breaks_sizes else ""
     saved = percent_up(1 - comparison.cost / result.objective) if result.objective > 0 else "0 %"
     notes.append(
         "What the constraints changed: the best plain k-means clustering found costs "

@@ -63,7 +63,7 @@ def shortfall(result: SolveResult, limits: Limits) -> str:
 
 def _kind_of_clustering(result: SolveResult) -> str:
     instance = result.instance
-    if len(instance.must_link) + len(instance.cannot_link) == 0:
+    if len(instance.must_link) + len(instance.cannot_link) == 0 and instance.limits is None:
         return f"clustering into {counted(instance.n_clusters, 'cluster')}"
     return "clustering that keeps every constraint"
 

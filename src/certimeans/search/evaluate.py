@@ -23,6 +23,7 @@ from certimeans.plugins import load_plugin
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints, contract
 from certimeans.presolve.graph import Contradiction, connected
+from certimeans.presolve.packing import find_packing
 from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering, by_first_appearance
 from certimeans.proof.steps import CovarianceStep, IdenticalStep, InfeasibleStep, MergeStep, RelaxationStep, Step
@@ -45,6 +46,8 @@ from certimeans.status import pruning_cost
 
 _LOGGER = logging.getLogger("certimeans")
 _SECONDS_BETWEEN_REPORTS = 10.0
+_PACKING_STEPS = 20_000
+"""How long an exact search looks for a clustering of a node within limits on sizes: some tenths of a second."""
 _NEAR = 4.0
 """A bound that misses the cost by no more than so many times what rounding takes is not worth any branching."""
 
@@ -121,6 +124,8 @@ class _Evaluation:
     def _decide(self, points: SuperPoints, colouring: IntArray | None) -> NodeOutcome:
         """Bound and search until the node can be pruned, or it is clear that it must be branched on."""
         self.size = points.size
+        if points.limits is not None and colouring is not None and np.isinf(self.best_cost):
+            self._take(points, colouring)  # heuristics may miss what an exact search has found
         if self.task.number == 0 and self.task.inheritance is None:
             self._ask(CovarianceBounder(), points)
             self._search(points, self.settings.root_search, colouring=colouring)
@@ -180,7 +185,10 @@ class _Evaluation:
         if not self.task.decisions and self.task.inheritance is None:
             return self.presolved.super_points, self.presolved.merges, self.presolved.colouring
         points, merges = node_super_points(self.presolved, self.task, self.deadline)
-        return points, merges, find_colouring(points.graph, points.n_clusters, self.deadline)
+        colouring = find_colouring(points.graph, points.n_clusters, self.deadline)
+        if points.limits is not None:
+            colouring = find_packing(points, _PACKING_STEPS, self.deadline)
+        return points, merges, colouring
 
     def _ask(
         self, bounder: Bounder, points: SuperPoints, checked: Callable[[Bound], Bound] = lambda bound: bound

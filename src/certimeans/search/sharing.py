@@ -10,15 +10,18 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 
+from certimeans._typing import FloatArray
 from certimeans.presolve.contract import contract
 from certimeans.presolve.reduce import Presolved
 from certimeans.problem.constraints import Constraints
 from certimeans.problem.instance import Geometry, Instance
+from certimeans.problem.sizes import StatedSizes
 
 _PROBLEM = "problem.npz"
 _COST = "cost"
@@ -49,6 +52,7 @@ class Blackboard:
             group_of=presolved.super_points.group_of,
             merges=presolved.merges,
             n_groups=np.array([presolved.n_groups, presolved.n_identical]),
+            **_sizes_as_arrays(instance),  # type: ignore[arg-type]
             **known,  # type: ignore[arg-type]
         )
 
@@ -74,7 +78,7 @@ class BlackboardReader:
             instance = Instance(
                 arrays["table"],
                 int(arrays["n_clusters"]),
-                Constraints(arrays["must_link"], arrays["cannot_link"]),
+                Constraints(arrays["must_link"], arrays["cannot_link"], cluster_sizes=_sizes_of_arrays(arrays)),
                 arrays["weights"],
                 geometry=cast("Geometry", str(arrays["geometry"])),
                 standardize=bool(arrays["standardize"]),
@@ -87,3 +91,23 @@ class BlackboardReader:
     def cost(self) -> float:
         """Return the present cost."""
         return float(self._cost[0])
+
+
+_SIZES = ("size_min", "size_max", "sizes", "capacity")
+
+
+def _sizes_as_arrays(instance: Instance) -> dict[str, FloatArray]:
+    """Return what is stated about sizes; nothing for what is not."""
+    stated = instance.constraints.cluster_sizes
+    lists = (None,) * len(_SIZES) if stated is None else stated.as_lists()
+    return {name: np.array(values) for name, values in zip(_SIZES, lists, strict=True) if values is not None}
+
+
+def _sizes_of_arrays(arrays: Mapping[str, FloatArray]) -> StatedSizes | None:
+    least, most, sizes, capacity = (arrays.get(name) for name in _SIZES)
+    return StatedSizes.create(
+        None if least is None else float(least[0]),
+        None if most is None else float(most[0]),
+        None if sizes is None else sizes.tolist(),
+        capacity,
+    )

@@ -22,7 +22,9 @@ from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector
+from certimeans.bounds.relaxation.polyhedral_box import BoxProjector
 from certimeans.bounds.relaxation.safe_bound import SafeBound, safe_lower_bound
+from certimeans.bounds.relaxation.size_rows import make_size_rows
 from certimeans.bounds.relaxation.spectral import SpectralProjector, SpectralSettings
 
 _TINY = 1e-30  # not for tuning: keeps a quotient finite
@@ -84,6 +86,8 @@ class Iterate:
         Cuts with their multipliers.
     penalty, threshold
         Where these had got to, if that is known: the solver's penalty, and the smallest violation worth a cut.
+    size_multipliers
+        If limits on sizes are rows (:class:`~.sizes.SizeRows`), two multipliers for each super-point.
     """
 
     primal: FloatArray
@@ -91,6 +95,7 @@ class Iterate:
     cuts: Cuts
     penalty: float | None = None
     threshold: float | None = None
+    size_multipliers: FloatArray | None = None
 
     @classmethod
     def cold(cls, relaxation: Relaxation) -> Iterate:
@@ -111,9 +116,8 @@ class Admm:
         self.relaxation = relaxation
         self.settings = settings
         self.primal, self.dual = start.primal.copy(), start.dual.copy()
-        self.cuts = start.cuts
-        self.rows = CutRows.build(self.cuts, relaxation)
-        self.multipliers = self.cuts.multipliers * self.rows.norms
+        self._sizes = make_size_rows(relaxation, start.size_multipliers)
+        self._set_cuts(start.cuts)
         self.iterations = 0
         self.penalty = start.penalty or (settings.penalty if len(start.cuts) == 0 else settings.warm_penalty)
         self.primal_residual = self.dual_residual = np.inf
@@ -122,7 +126,12 @@ class Admm:
         self._spectral_projector = SpectralProjector(
             relaxation.direction, relaxation.n_clusters - 1, seed, settings.spectral
         )
-        self._polyhedral_projector = PolyhedralProjector(relaxation.direction, relaxation.forbidden, settings.sweeps)
+        if self._sizes is None:
+            self._polyhedral_projector = PolyhedralProjector(
+                relaxation.direction, relaxation.forbidden, settings.sweeps
+            )
+        else:
+            self._polyhedral_projector = BoxProjector(relaxation, settings.sweeps)
         self._spectral = np.zeros((relaxation.size, relaxation.size), dtype=np.float32)
 
     def iterate(self) -> None:
@@ -153,8 +162,8 @@ class Admm:
             self._spectral,
             self.primal,
             self.dual,
-            self.multipliers,
-            self.rows,
+            self._all_multipliers,
+            self._all_rows,
             self.penalty,
             self.settings.over_relaxation,
         )
@@ -173,9 +182,23 @@ class Admm:
 
     def replace_cuts(self, cuts: Cuts) -> None:
         """Go on with other cuts, with the multipliers they bring."""
+        if self._sizes is not None:
+            self._sizes.renew(self._all_multipliers[len(self.cuts) :], np.diag(self.spectral_matrix()))
+        self._set_cuts(cuts)
+
+    def _set_cuts(self, cuts: Cuts) -> None:
+        """Use cuts with the multipliers they bring, and the rows of limits on sizes after them."""
         self.cuts = cuts
         self.rows = CutRows.build(cuts, self.relaxation)
         self.multipliers = cuts.multipliers * self.rows.norms
+        self._all_rows, self._all_multipliers = self.rows, self.multipliers
+        if self._sizes is not None:
+            self._all_rows = self.rows.followed_by(self._sizes.rows)
+            self._all_multipliers = np.concatenate([self.multipliers, self._sizes.multipliers])
+            self.multipliers = self._all_multipliers[: len(cuts)]  # the same numbers
+
+    def _size_multipliers(self) -> FloatArray | None:
+        return None if self._sizes is None else self._sizes.as_table(self._all_multipliers[len(self.cuts) :])
 
     def spectral_matrix(self) -> FloatArray:
         """Return Y, whose violated cuts are worth adding."""
@@ -184,8 +207,9 @@ class Admm:
 
     def snapshot(self) -> Iterate:
         """Copy the present iterate."""
-        return Iterate(self.primal.copy(), self.dual.copy(), self.current_cuts(), self.penalty)
+        sizes = self._size_multipliers()
+        return Iterate(self.primal.copy(), self.dual.copy(), self.current_cuts(), self.penalty, size_multipliers=sizes)
 
     def safe_bound(self) -> SafeBound:
         """Prove a bound from the present multipliers."""
-        return safe_lower_bound(self.relaxation, self.rows, self.multipliers, self.dual)
+        return safe_lower_bound(self.relaxation, self.rows, self.multipliers, self.dual, self._size_multipliers())

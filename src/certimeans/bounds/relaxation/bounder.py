@@ -12,7 +12,7 @@ from certimeans.bounds.relaxation.admm import Iterate
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings, bound_by_cutting_planes
 from certimeans.bounds.relaxation.inherit import inherit
 from certimeans.bounds.relaxation.model import Relaxation
-from certimeans.bounds.relaxation.proof import cuts_of, dual_of, pack
+from certimeans.bounds.relaxation.proof import cuts_of, dual_of, pack, size_multipliers_of
 from certimeans.bounds.relaxation.safe_bound import SafeBound
 from certimeans.presolve.contract import SuperPoints
 from certimeans.proof.steps import RelaxationStep
@@ -52,7 +52,12 @@ class WarmStart(Start):
             If the step does not belong to these super-points.
         """
         relaxation = Relaxation.from_super_points(points)
-        iterate = Iterate(Iterate.cold(relaxation).primal, dual_of(step, relaxation), cuts_of(step, points.size))
+        iterate = Iterate(
+            Iterate.cold(relaxation).primal,
+            dual_of(step, relaxation),
+            cuts_of(step, points.size),
+            size_multipliers=size_multipliers_of(step, relaxation),
+        )
         return cls(points.group_of, points.weights, iterate)
 
 

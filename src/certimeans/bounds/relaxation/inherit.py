@@ -4,7 +4,8 @@ A child keeps the parent's super-points and forbids more pairs, or merges some o
 new super-point g, the column with sqrt(w_i / w_g) at its members i. Then E'E = I and E maps the child's u to the
 parent's, so the child's objective is E'CE, and with E'LE and the same multipliers of the (merged) cuts its matrix G is
 E'GE: the parent's compressed to a subspace that contains u. Its lowest eigenvalues on the complement of u are no lower
-than the parent's. And E >= 0, so what was non-negative stays so. Forbidding a pair only frees an entry of G.
+than the parent's. And E >= 0, so what was non-negative stays so. Forbidding a pair only frees an entry of G. The limit
+on sizes of a super-point i, as :class:`~.sizes.SizeRows` states it, becomes w_i / w_g times that of g.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, group_of: IntArray) -> Iterate:
     """Carry a parent's iterate to a child, whose super-point ``group_of[i]`` contains the parent's i."""
-    primal, dual, cuts = iterate.primal, iterate.dual, iterate.cuts
+    primal, dual, cuts, sizes = iterate.primal, iterate.dual, iterate.cuts, iterate.size_multipliers
     size = len(parent_weights)
     if child.size < size:
         from scipy.sparse import csr_array  # noqa: PLC0415  # slow to import, and not always needed
@@ -32,7 +33,9 @@ def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, gro
         expansion = csr_array((shares, (np.arange(size), group_of)), shape=(size, child.size))
         primal, dual = (_compress(matrix, expansion) for matrix in (primal, dual))
         cuts = cuts.merged(group_of)
-    return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts, iterate.penalty, iterate.threshold)
+        if sizes is not None:
+            sizes = np.asarray(expansion.T @ (shares[:, None] * sizes))
+    return Iterate(np.where(child.forbidden, 0.0, primal), dual, cuts, iterate.penalty, iterate.threshold, sizes)
 
 
 def _compress(upper: FloatArray, expansion: csr_array) -> FloatArray:

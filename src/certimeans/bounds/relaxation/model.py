@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certimeans._typing import BoolArray, FloatArray
+from certimeans.bounds.relaxation.sizes import SizeBox, SizeRows, too_much_together
 from certimeans.presolve.contract import SuperPoints
 from certimeans.problem.rounding import rounding_factor
 
@@ -41,11 +42,13 @@ class Relaxation:
     scatter
         The cost's constant.
     max_cluster_weight
-        No cluster can weigh more: all but the k - 1 lightest super-points.
+        No cluster can weigh more: all but the k - 1 lightest super-points, or what limits on sizes allow.
     weight_error
         Relative error of the weights: 0 if all sums of the user's weights are exact, else that of summing them.
     objective_error
         How far the cost of a clustering may be from the exact one because C and the constant are rounded.
+    box, size_rows
+        What limits on sizes say, if there are any: one of the two; see :mod:`.sizes`.
     """
 
     objective: FloatArray
@@ -57,6 +60,8 @@ class Relaxation:
     max_cluster_weight: float
     weight_error: float
     objective_error: float
+    box: SizeBox | None = None
+    size_rows: SizeRows | None = None
 
     @property
     def size(self) -> int:
@@ -72,7 +77,12 @@ class Relaxation:
         forbidden = np.zeros((size, size), dtype=np.bool_)
         first, second = super_points.graph.edges.T
         forbidden[first, second] = forbidden[second, first] = True
+        limits = super_points.limits
+        if limits is not None:
+            forbidden |= too_much_together(limits)
         heaviest = float(np.sort(weights)[k - 1 :].sum())
+        if limits is not None and limits.follows_weights:
+            heaviest = min(heaviest, float(weights.sum()) * (limits.most / limits.total))
         weight_error = 0.0 if super_points.scale.weights_are_exact else rounding_factor(len(super_points.group_of) + 4)
         return cls(
             objective=0.5 * (objective + objective.T),
@@ -84,4 +94,6 @@ class Relaxation:
             max_cluster_weight=heaviest * (1 + weight_error) * (1 + rounding_factor(size + 64)),
             weight_error=weight_error,
             objective_error=super_points.objective_error(),
+            box=SizeBox.of(limits, k) if limits is not None and limits.follows_weights else None,
+            size_rows=None if limits is None or limits.follows_weights else SizeRows.of(limits, root_weights),
         )

@@ -26,6 +26,7 @@ def pack(points: SuperPoints, cuts: Cuts, bound: SafeBound) -> RelaxationStep:
         slack=bound.slack[np.triu_indices(points.size)],
         unit=points.scale.unit,
         weight_unit=points.scale.weight_unit,
+        size_multiplier=bound.size_multipliers,
     )
 
 
@@ -65,16 +66,35 @@ def _unpacked(step: RelaxationStep, counts: IntArray) -> Cuts:
     return Cuts(members, coefficients, step.cut_multiplier)
 
 
+def size_multipliers_of(step: RelaxationStep, relaxation: Relaxation) -> FloatArray | None:
+    """Return the multipliers of limits on sizes, after checking that they belong to these super-points.
+
+    Raises
+    ------
+    ValueError
+        If they do not.
+    """
+    given = step.size_multiplier
+    if (given is None) != (relaxation.size_rows is None):
+        raise ValueError("multipliers of limits on sizes where there are none, or the other way round")
+    if given is not None and not (given.shape == (relaxation.size, 2) and (given >= 0).all()):
+        raise ValueError("multipliers of limits on sizes that do not belong to these super-points")
+    return given
+
+
 def dual_of(step: RelaxationStep, relaxation: Relaxation) -> FloatArray:
-    """Return sum mu_c B_c - V, whose upper triangle counts."""
+    """Return the weighted sum of cuts and limits less V; its upper triangle counts."""
     cuts = cuts_of(step, relaxation.size)
     rows = CutRows.build(cuts, relaxation)
-    return _dual(step, rows, cuts.multipliers * rows.norms, relaxation.size)
+    return _dual(step, rows, cuts.multipliers * rows.norms, relaxation)
 
 
-def _dual(step: RelaxationStep, rows: CutRows, multipliers: FloatArray, size: int) -> FloatArray:
+def _dual(step: RelaxationStep, rows: CutRows, multipliers: FloatArray, relaxation: Relaxation) -> FloatArray:
     total, _, _ = rows.weighted_sum(multipliers)
-    total[np.triu_indices(size)] -= step.slack
+    sizes = size_multipliers_of(step, relaxation)
+    if relaxation.size_rows is not None and sizes is not None:
+        total += relaxation.size_rows.weighted_sum(sizes)[0]
+    total[np.triu_indices(relaxation.size)] -= step.slack
     return total
 
 
@@ -87,8 +107,10 @@ def prove_again(step: RelaxationStep, relaxation: Relaxation) -> SafeBound:
         If a certificate with this step would not be well-formed.
     """
     cuts = cuts_of(step, relaxation.size)
-    if not ((step.slack >= 0) | relaxation.forbidden[np.triu_indices(relaxation.size)]).all():
+    free = relaxation.forbidden[np.triu_indices(relaxation.size)]
+    if relaxation.box is None and not ((step.slack >= 0) | free).all():
         raise ValueError("a negative slack where super-points may link")
     rows = CutRows.build(cuts, relaxation)
     multipliers = cuts.multipliers * rows.norms
-    return safe_lower_bound(relaxation, rows, multipliers, _dual(step, rows, multipliers, relaxation.size))
+    dual, sizes = _dual(step, rows, multipliers, relaxation), size_multipliers_of(step, relaxation)
+    return safe_lower_bound(relaxation, rows, multipliers, dual, sizes)

@@ -9,6 +9,10 @@ because Y_ij >= 0, with equality on cannot-links, where G is free. Moreover Y = 
 trace R = k - 1. So <G, Y> = u'Gu + <G, R>, and the last term is at least the sum of the k - 1 lowest eigenvalues of G
 on the orthogonal complement of u, which :mod:`certimeans.bounds.eigenvalues` bounds rigorously.
 
+**Limits on sizes** (:mod:`~certimeans.bounds.relaxation.sizes`) are further inequalities <B, Y> <= 0 with multipliers,
+or, if amounts are proportional to weights, upper limits of entries: V may then have any sign, and what <V, Y> is at
+least is added to (1).
+
 **Rounding.** Nothing above needs accuracy of mu or G; the floats are taken as they are. What must not be trusted to
 floating point is treated so:
 
@@ -56,18 +60,27 @@ class SafeBound(NamedTuple):
         Of the cuts, as their inequalities are written in :mod:`~certimeans.bounds.relaxation.cuts.pool`; none negative.
     slack
         V, of which the upper triangle counts.
+    size_multipliers
+        Of the inequalities of :class:`~certimeans.bounds.relaxation.sizes.SizeRows`, if there are any; none negative.
     """
 
     safe_lower_bound: float
     unsafe_lower_bound: float
     multipliers: FloatArray
     slack: NDArray[np.float32]
+    size_multipliers: FloatArray | None = None
 
 
 NO_BOUND = SafeBound(-np.inf, -np.inf, np.empty(0), np.empty((0, 0), dtype=np.float32))
 
 
-def safe_lower_bound(relaxation: Relaxation, rows: CutRows, multipliers: FloatArray, dual: FloatArray) -> SafeBound:
+def safe_lower_bound(
+    relaxation: Relaxation,
+    rows: CutRows,
+    multipliers: FloatArray,
+    dual: FloatArray,
+    size_multipliers: FloatArray | None = None,
+) -> SafeBound:
     """Prove a lower bound on the cost of every clustering.
 
     Parameters
@@ -80,37 +93,57 @@ def safe_lower_bound(relaxation: Relaxation, rows: CutRows, multipliers: FloatAr
         One number for each row; negative ones count as zero.
     dual
         The solver's wish for G - C; only its upper triangle is read. Any matrix is allowed.
+    size_multipliers
+        Two numbers for each super-point if limits on sizes are rows; negative ones count as zero.
     """
     if not (np.isfinite(multipliers).all() and np.isfinite(dual).all()):
         return NO_BOUND
+    if relaxation.size_rows is not None:
+        given = np.zeros((relaxation.size, 2)) if size_multipliers is None else size_multipliers
+        if not np.isfinite(given).all():
+            return NO_BOUND
+        size_multipliers = np.maximum(given, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         of_cuts = np.maximum(multipliers, 0.0) / rows.norms
         multipliers = of_cuts * rows.norms
-        matrix, slack = _admissible_matrix(relaxation, rows, multipliers, dual)
+        matrix, slack = _admissible_matrix(relaxation, rows, multipliers, dual, size_multipliers)
         right_side = multipliers * rows.right_sides
         constant = relaxation.scatter - float(right_side.sum())
         sizes = abs(relaxation.scatter) + float(np.abs(right_side).sum())
         constant_error = rounding_factor(len(multipliers) + 16) * sizes + _UNDERFLOW
+        if relaxation.box is not None:
+            least, least_error = relaxation.box.least(slack, relaxation.forbidden)
+            constant += least
+            constant_error += least_error + 4 * UNIT_ROUNDOFF * (abs(constant) + abs(least))
     if not (np.abs(matrix).max() < LARGEST and abs(constant) < LARGEST):
         return NO_BOUND
     spectral, spectral_error = _spectral_minimum(matrix, relaxation)
     unsafe = constant + spectral
     # Each error term was itself computed with rounding; the factor covers that amply.
     error = constant_error + spectral_error + relaxation.objective_error + 4 * UNIT_ROUNDOFF * abs(unsafe)
-    return SafeBound(unsafe - _ROOM_FOR_CHECKERS * error, unsafe, of_cuts, slack)
+    return SafeBound(unsafe - _ROOM_FOR_CHECKERS * error, unsafe, of_cuts, slack, size_multipliers)
 
 
 def _admissible_matrix(
-    relaxation: Relaxation, rows: CutRows, multipliers: FloatArray, dual: FloatArray
+    relaxation: Relaxation,
+    rows: CutRows,
+    multipliers: FloatArray,
+    dual: FloatArray,
+    size_multipliers: FloatArray | None,
 ) -> tuple[FloatArray, NDArray[np.float32]]:
     """Build G as in (1), near the wish ``C + dual`` but provably below C + sum mu_c B_c - V where pairs can link."""
     total, total_of_sizes, terms = rows.weighted_sum(multipliers)
+    if relaxation.size_rows is not None and size_multipliers is not None:
+        of_limits, absolute = relaxation.size_rows.weighted_sum(size_multipliers)
+        total += of_limits
+        total_of_sizes += absolute
     limit = relaxation.objective + total
     total_of_sizes *= 2 * (rounding_factor(terms + 16) + 2 * relaxation.weight_error)
     limit -= total_of_sizes
     limit -= 4 * UNIT_ROUNDOFF * (np.abs(relaxation.objective) + np.abs(total))
     slack = np.triu(total - dual).astype(np.float32)
-    np.maximum(slack, 0.0, out=slack, where=~relaxation.forbidden)
+    if relaxation.box is None:
+        np.maximum(slack, 0.0, out=slack, where=~relaxation.forbidden)
     limit -= slack
     limit -= np.triu(slack, 1).T
     limit -= 4 * UNIT_ROUNDOFF * np.abs(limit) + _UNDERFLOW

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +25,7 @@ from certimeans.problem.io.layout import NAME_TITLES, is_text
 from certimeans.problem.io.links import read_constraints
 from certimeans.problem.io.points import PointsFile, read_points
 from certimeans.problem.io.text import PathLike, content_lines, decode, read_bytes, shown, split_cells
+from certimeans.problem.sizes import StatedSizes
 from certimeans.problem.validation import as_points
 
 __all__ = [
@@ -99,17 +101,22 @@ def _as_title(name: str) -> str:
 def write_constraints(path: PathLike, constraints: Constraints) -> None:
     """Write constraints: JSON or CSV if the file is named so, else lines ``ML i j`` and ``CL i j``.
 
-    Points are numbered from 0. Partial labels are written as the pairs that follow from them.
+    Points are numbered from 0. Partial labels are written as the pairs that follow from them. What is said about the
+    sizes of clusters can be written as JSON only.
     """
+    suffix = Path(path).suffix.lower()
+    stated = constraints.cluster_sizes
+    if stated is not None and suffix != ".json":
+        raise InputError(f"{path}: only JSON files hold sizes of clusters; choose a name that ends in .json")
     if constraints.partial_labels is not None:
         implied = Constraints(*pairs_from_labels(constraints.partial_labels))
         constraints = replace(constraints, partial_labels=None) | implied
     links = {"ML": constraints.must_link.tolist(), "CL": constraints.cannot_link.tolist()}
     distances = {"DELTA": constraints.split, "GAMMA": constraints.diameter}
     given = {name: distance for name, distance in distances.items() if distance is not None}
-    suffix = Path(path).suffix.lower()
     if suffix == ".json":
-        text = json.dumps({name.lower(): value for name, value in (links | given).items()}) + "\n"
+        content = {name.lower(): value for name, value in (links | given).items()} | _sizes_as_json(stated)
+        text = json.dumps(content) + "\n"
     elif suffix == ".csv":
         pairs = [(i, j, kind) for kind, pairs in links.items() for i, j in pairs]
         # The empty cell keeps the table rectangular for other readers.
@@ -119,6 +126,25 @@ def write_constraints(path: PathLike, constraints: Constraints) -> None:
         lines = [f"{kind} {i} {j}\n" for kind, pairs in links.items() for i, j in pairs]
         text = counts + "".join(lines + [f"{name} {value!r}\n" for name, value in given.items()])
     write_atomically(path, text.encode())
+
+
+def _sizes_as_json(stated: StatedSizes | None) -> dict[str, object]:
+    if stated is None:
+        return {}
+    content = {
+        "size_min": stated.size_min,
+        "size_max": stated.size_max,
+        "sizes": None if stated.sizes is None else list(stated.sizes),
+        "capacity": None if stated.capacity is None else stated.capacity.tolist(),
+    }
+    return {name: _whole(value) for name, value in content.items() if value is not None}
+
+
+def _whole(value: Any) -> Any:
+    """Write whole numbers without a point."""
+    if isinstance(value, list):
+        return [_whole(number) for number in value]
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def write_labels(path: PathLike, labels: Iterable[object], *, row_names: Sequence[str] | None = None) -> None:

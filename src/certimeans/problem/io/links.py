@@ -23,6 +23,7 @@ from certimeans.problem.io.text import (
     shown,
     split_cells,
 )
+from certimeans.problem.sizes import StatedSizes
 
 _WORDS: dict[str, LinkKind] = {
     "ml": "must-link",
@@ -40,6 +41,7 @@ _HEADER = {
     **dict.fromkeys(("j", "b", "target", "point2"), "j"),
     **dict.fromkeys(("type", "kind", "constraint"), "type"),
 }
+_SIZES = ("size_min", "size_max", "sizes", "capacity")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
@@ -60,7 +62,8 @@ def read_constraints(
       columns; rows without a type are skipped: questions that were not answered (``y`` and ``n`` are answers).
     - Lines ``DELTA x`` (points closer than x must link; the largest counts) and ``GAMMA x`` (points farther apart
       than x cannot link; the smallest counts).
-    - A JSON object ``{"ml": [[i, j]], "cl": [[i, j]], "split": x, "diameter": x}``, every key optional.
+    - A JSON object ``{"ml": [[i, j]], "cl": [[i, j]], "split": x, "diameter": x}``, every key optional. It may also
+      hold ``"size_min"``, ``"size_max"``, ``"sizes"`` (a list of numbers) and ``"capacity"`` (one number per point).
 
     Lines that start with ``#`` are comments. A file with nothing else, or nothing at all, states no constraints.
 
@@ -95,7 +98,10 @@ def read_constraints(
         _read_lines(path, text, found)
     if notes is not None:
         notes += found.notes(path)
-    return found.constraints()
+    try:
+        return found.constraints()
+    except InputError as error:  # sizes that contradict each other; everything else was checked where it stands
+        raise InputError(f"{path}: {error}") from None
 
 
 def read_constraint_line(
@@ -132,6 +138,7 @@ class _Found:
         self.last = (sys.maxsize if n_points is None else n_points) - 1 + self.first
         self.pairs: dict[LinkKind, list[tuple[int, int]]] = {"must-link": [], "cannot-link": []}
         self.distances: dict[str, list[float]] = {"split": [], "diameter": []}
+        self.sizes: dict[str, Any] = {}
 
     def point(self, cell: str) -> int:
         """Return the number, as the file counts, of a point that is given by number or name."""
@@ -177,6 +184,7 @@ class _Found:
             self.pairs["cannot-link"],  # type: ignore[arg-type]
             diameter=min(self.distances["diameter"], default=None),
             split=max(self.distances["split"], default=None),
+            cluster_sizes=StatedSizes.create(**self.sizes),
         )
 
 
@@ -242,8 +250,14 @@ def _read_json(path: PathLike, text: str, found: _Found) -> None:
         raise InputError(f'{path}: constraints in JSON must be an object such as {{"ml": [[0, 1]], "cl": [[0, 2]]}}')
     for key, value in content.items():
         name = _plain(key)
+        if name in _SIZES:
+            _read_sizes(path, name, value, found)
+            continue
         if name not in _WORDS and name not in _DISTANCES:
-            raise InputError(f"{path}: unknown key {shown(key)}; use 'ml', 'cl', 'split' (delta) or 'diameter' (gamma)")
+            raise InputError(
+                f"{path}: unknown key {shown(key)}; use 'ml', 'cl', 'split' (delta), 'diameter' (gamma), 'size_min', "
+                "'size_max', 'sizes' or 'capacity'"
+            )
         is_list = name in _WORDS and isinstance(value, list)
         for position, entry in enumerate(value if is_list else [value]):
             try:
@@ -262,6 +276,24 @@ def _read_entry(name: str, entry: Any, found: _Found) -> None:
         found.add_pair(_WORDS[name], *(found.point(cell) for cell in entry))
     else:
         raise InputError("expected a list of pairs of point numbers [[i, j], ...]")
+
+
+def _read_sizes(path: PathLike, name: str, value: Any, found: _Found) -> None:
+    """Take what is said about sizes; all of it together is checked in the end."""
+    numbers = value if isinstance(value, list) and name in ("sizes", "capacity") else [value]
+    wanted = "a list of numbers" if name in ("sizes", "capacity") else "a number"
+    if (name in ("sizes", "capacity")) != isinstance(value, list):
+        raise InputError(f"{path}: {name!r} must be {wanted}; got {shown(value)}")
+    for number in numbers:
+        if not isinstance(number, int | float) or isinstance(number, bool) or not abs(number) <= sys.float_info.max:
+            raise InputError(f"{path}: {name!r} must be {wanted}; got {shown(number)}")
+    if name in found.sizes:
+        raise InputError(f"{path}: {name!r} is given twice")
+    found.sizes[name] = value
+    try:
+        StatedSizes.create(**{name: value})
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _plain(word: str) -> str:

@@ -21,7 +21,7 @@ from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.splitting import Split, make_part
 from certimeans.bounds.protocol import Question
 from certimeans.deadline import Deadline
-from certimeans.errors import InternalError
+from certimeans.errors import InputError, InternalError
 from certimeans.presolve.reduce import Presolved
 from certimeans.printing import percent_up
 from certimeans.proof.steps import CovarianceStep, IdenticalStep, MergeStep, PartsStep, Step
@@ -53,6 +53,10 @@ _MOST_RESERVE, _SHARE_RESERVED, _SECONDS_PER_POINT = 0.5, 0.04, 2e-6
 def is_by_parts(presolved: Presolved, part_size: PartSize, settings: NodeSettings) -> bool:
     """Whether a problem is to be bounded by parts."""
     points = presolved.super_points
+    if points.limits is not None:
+        if isinstance(part_size, int):
+            raise InputError("part_size cannot be combined with limits on sizes: parts know nothing of these")
+        return False
     if part_size is None or points.vectors is None or points.n_clusters < 2:
         return False
     return points.size > (settings.parts.largest_whole if part_size == "auto" else part_size)

@@ -61,6 +61,17 @@ class CutRows:
         sides = -right_sides(cuts, relaxation.n_clusters, relaxation.max_cluster_weight) / norms
         return cls(relaxation.size, start, position, coefficient, norms, sides)
 
+    def followed_by(self, others: CutRows) -> CutRows:
+        """Put two lists of rows together."""
+        return CutRows(
+            self.size,
+            np.concatenate([self.start, self.start[-1] + others.start[1:]]),
+            np.concatenate([self.position, others.position]),
+            np.concatenate([self.coefficient, others.coefficient]),
+            np.concatenate([self.norms, others.norms]),
+            np.concatenate([self.right_sides, others.right_sides]),
+        )
+
     def weighted_sum(self, multipliers: FloatArray) -> tuple[FloatArray, FloatArray, int]:
         """Return the matrix sum of mu_c B_c, the same sum of absolute values, and the largest number of terms."""
         total, sizes = np.zeros((self.size, self.size)), np.zeros((self.size, self.size))

@@ -1,0 +1,138 @@
+"""Cluster sizes: data sets with the sizes of their classes, with and without links; and against k-means-constrained.
+
+    python -m benchmarks.suite.sizes DATA [--names iris,wine] [--time-limit 60] [--jobs 2]
+    python -m benchmarks.suite.sizes DATA --peer      heuristic alone, balanced sizes; needs k-means-constrained
+
+DATA has ``datasets/NAME.txt``, ``labels/NAME.txt`` and ``constraints/NAME/ml_A_cl_B_0.txt``, and ``ucr/NAME.txt`` with
+``ucr/NAME.labels.txt``. The table says which problems were proven within the gap of 1e-4; every certificate is
+re-proven.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.record import write_rows
+from certimeans import Instance, solve, verify
+from certimeans.errors import CertimeansError
+from certimeans.heuristics.upper_bound import search_clustering
+from certimeans.presolve.reduce import presolve
+from certimeans.problem.clustering import Clustering
+from certimeans.problem.io.files import read_constraints, read_labels, read_points
+
+PEER_SETS = ("iris", "wine", "seeds", "glass", "heart")
+"""The data sets on which other packages are compared."""
+
+
+def read(data: Path, name: str) -> tuple[np.ndarray[Any, Any], list[int]]:
+    """Return the points of a data set and the sizes of its classes."""
+    points, labels = data / "datasets" / f"{name}.txt", data / "labels" / f"{name}.txt"
+    if not points.exists():
+        points, labels = data / "ucr" / f"{name}.txt", data / "ucr" / f"{name}.labels.txt"
+    classes = read_labels(labels)
+    return read_points(points).values, sorted(np.unique(classes, return_counts=True)[1].tolist())
+
+
+def link_files(data: Path, name: str) -> list[Path | None]:
+    """Return no links, and the first sets with the smaller numbers of pairs."""
+    files = list((data / "constraints" / name).glob("ml_*_cl_*_0.txt"))
+    counts = {file: [int(number) for number in re.findall(r"\d+", file.stem)[:2]] for file in files}
+    smallest = min((sum(count) for count in counts.values()), default=0)
+    return [None, *sorted(file for file, count in counts.items() if sum(count) <= smallest)]
+
+
+def solved(data: Path, name: str, links: Path | None, options: argparse.Namespace) -> dict[str, Any]:
+    """Solve and verify one problem; return a row of the table."""
+    points, sizes = read(data, name)
+    stated = None if links is None else read_constraints(links, n_points=len(points))
+    pairs: dict[str, Any] = {} if stated is None else {"must_link": stated.must_link, "cannot_link": stated.cannot_link}
+    limits: dict[str, Any] = {"time_limit": options.time_limit, "n_jobs": options.jobs}
+    result = solve(points, len(sizes), sizes=sizes, **pairs, **limits)
+    proof = "no clustering"
+    if result.labels is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            result.save(Path(folder) / "out", report=False)
+            try:
+                verify(Path(folder) / "out", gap=None if result.status != "optimal" else 1e-4)
+                proof = "verified"
+            except CertimeansError as error:
+                proof = str(error)
+    return {
+        "data": name,
+        "links": "none" if links is None else links.stem,
+        "n": len(points),
+        "sizes": "/".join(map(str, sizes)),
+        "status": str(result.status),
+        "objective": f"{result.objective:.8g}",
+        "gap": f"{result.gap:.1e}",
+        "root gap": f"{result.root_gap:.1e}",
+        "nodes": result.nodes,
+        "seconds": f"{result.seconds:.2f}",
+        "certificate": proof,
+    }
+
+
+def compare(data: Path, name: str) -> dict[str, Any]:
+    """Search with balanced sizes, ours and k-means-constrained's; return a row of the table."""
+    from k_means_constrained import KMeansConstrained  # type: ignore[import-not-found]  # noqa: PLC0415
+
+    points, sizes = read(data, name)
+    k = len(sizes)
+    least, most = len(points) // k, -(-len(points) // k)
+    instance = Instance.create(points, k, size_min=least, size_max=most)
+    for seed in range(2):  # the first run compiles
+        began = time.process_time()
+        presolved = presolve(instance)
+        found = search_clustering(presolved.super_points, colouring=presolved.colouring, seed=seed)
+        seconds = time.process_time() - began
+    assert found is not None  # noqa: S101
+    ours = Clustering.from_labels(instance, found).cost
+    began = time.process_time()
+    model = KMeansConstrained(k, size_min=least, size_max=most, random_state=0, n_init=10).fit(points)
+    theirs_seconds = time.process_time() - began
+    theirs = Clustering.from_labels(instance, model.labels_).cost
+    return {
+        "data": name,
+        "k": k,
+        "ours": f"{ours:.10g}",
+        "k-means-constrained": f"{theirs:.10g}",
+        "excess": f"{100 * (theirs / ours - 1):.3f} %",
+        "our CPU s": f"{seconds:.3f}",
+        "its CPU s": f"{theirs_seconds:.3f}",
+    }
+
+
+def main() -> None:
+    """Run and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--names", help="data sets, separated by commas (default: all)")
+    parser.add_argument("--time-limit", type=float, default=60.0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--peer", action="store_true", help="compare the heuristic with k-means-constrained")
+    options = parser.parse_args()
+    folder = options.data / "labels"
+    names = options.names.split(",") if options.names else sorted(path.stem for path in folder.glob("*.txt"))
+    rows = []
+    if options.peer:
+        for name in options.names.split(",") if options.names else PEER_SETS:
+            rows.append(compare(options.data, name))
+            print(rows[-1], flush=True)
+        write_rows("sizes_peer", "Balanced sizes, heuristic alone, against k-means-constrained", rows)
+        return
+    for name in names:
+        for links in link_files(options.data, name):
+            rows.append(solved(options.data, name, links, options))
+            print(rows[-1], flush=True)
+    write_rows("sizes", "Data sets with the sizes of their classes", rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Projection onto the polyhedral set where entries have upper limits, too, and sizes have rows of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certimeans._typing import FloatArray, IntArray
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector, _fill_target
+from certimeans.bounds.relaxation.spectral import Single
+from certimeans.compilation import compiled_fast
+
+
+class BoxProjector(PolyhedralProjector):
+    """Projects onto a box, the cuts and the rows of sizes; see :class:`PolyhedralProjector`."""
+
+    def __init__(self, relaxation: Relaxation, sweeps: int) -> None:
+        super().__init__(relaxation.direction, relaxation.forbidden, sweeps)
+        size = relaxation.size
+        lower, upper = np.zeros((size, size)), np.full((size, size), np.inf)
+        if relaxation.box is not None:
+            lower[np.diag_indices(size)] = relaxation.box.lower
+            upper = np.maximum(relaxation.box.upper, lower)
+        upper[relaxation.forbidden] = 0.0
+        scale = np.where(np.eye(size, dtype=np.bool_), 1.0, np.sqrt(2.0))
+        self._lower, self._upper = (lower * scale).ravel(), (upper * scale).ravel()
+
+    def update(
+        self,
+        spectral: Single,
+        primal: FloatArray,
+        dual: FloatArray,
+        multipliers: FloatArray,
+        rows: CutRows,
+        penalty: float,
+        over_relaxation: float,
+    ) -> tuple[float, float, float, float]:
+        """Update X, L and the multipliers in place."""
+        _fill_target(spectral, self.direction, primal, dual, penalty, over_relaxation, self._target)
+        _apply_rows(
+            self._target,
+            self._lower,
+            self._upper,
+            rows.start,
+            rows.position,
+            rows.coefficient,
+            rows.right_sides,
+            multipliers,
+            penalty,
+            self.sweeps,
+        )
+        return _write_back(
+            spectral,
+            self.direction,
+            primal,
+            dual,
+            self._lower,
+            self._upper,
+            penalty,
+            over_relaxation,
+            self._target,
+        )
+
+
+@compiled_fast
+def _apply_rows(  # noqa: PLR0913  # compiled code takes its state apart
+    target: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    start: IntArray,
+    position: NDArray[np.int32],
+    coefficient: FloatArray,
+    right_sides: FloatArray,
+    multipliers: FloatArray,
+    penalty: float,
+    sweeps: int,
+) -> None:
+    count = len(multipliers)
+    active = np.empty(count, dtype=np.int64)
+    for c in range(count):
+        active[c] = c
+        multipliers[c] /= penalty
+        if multipliers[c] != 0.0:
+            for q in range(start[c], start[c + 1]):
+                target[position[q]] -= multipliers[c] * coefficient[q]
+    n_active = count
+    for _ in range(sweeps):
+        still_active = 0
+        for a in range(n_active):
+            c = active[a]
+            move = -right_sides[c]
+            for q in range(start[c], start[c + 1]):
+                p = position[q]
+                move += coefficient[q] * min(max(target[p], lower[p]), upper[p])
+            move = max(move, -multipliers[c])
+            if move != 0.0:
+                multipliers[c] += move
+                for q in range(start[c], start[c + 1]):
+                    target[position[q]] -= move * coefficient[q]
+            if multipliers[c] > 0.0:  # later sweeps leave out the others
+                active[still_active] = c
+                still_active += 1
+        n_active = still_active
+    for c in range(count):
+        multipliers[c] *= penalty
+
+
+@compiled_fast
+def _write_back(  # noqa: PLR0913  # the same
+    spectral: Single,
+    direction: FloatArray,
+    primal: FloatArray,
+    dual: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    penalty: float,
+    over_relaxation: float,
+    target: FloatArray,
+) -> tuple[float, float, float, float]:
+    size = len(direction)
+    half_root = np.sqrt(0.5)
+    difference, change, primal_square, dual_square = 0.0, 0.0, 0.0, 0.0
+    for i in range(size):
+        for j in range(i, size):
+            twice = 1.0 if i == j else 2.0
+            p = i * size + j
+            entry = min(max(target[p], lower[p]), upper[p])
+            entry = entry if i == j else entry * half_root
+            spectral_entry = spectral[i, j] + direction[i] * direction[j]
+            relaxed = over_relaxation * spectral_entry + (1 - over_relaxation) * primal[i, j]
+            difference += twice * (spectral_entry - entry) ** 2
+            change += twice * (entry - primal[i, j]) ** 2
+            dual[i, j] += penalty * (relaxed - entry)
+            primal[i, j] = entry
+            primal_square += twice * entry**2
+            dual_square += twice * dual[i, j] ** 2
+    return np.sqrt(difference), np.sqrt(change), np.sqrt(primal_square), np.sqrt(dual_square)

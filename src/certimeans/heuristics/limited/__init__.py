@@ -1,0 +1,1 @@
+"""Upper bounds where the sizes of clusters are limited: starts, moves and swaps that keep the limits."""

@@ -1,0 +1,171 @@
+"""Limits on sizes in certificates: proven, and what is falsified is refused."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from certimeans import solve
+from certimeans.certificate import sizes as sizes_module
+from certimeans.certificate.check import verify
+from certimeans.certificate.sizes import Limits, Stated
+from certimeans.errors import CertificateError, CertimeansError
+from tests.oracles.certificates import fingerprint
+from tests.oracles.sizes import limited_instance
+
+KINDS: dict[str, dict[str, Any]] = {
+    "sizes": {"sizes": [8, 10, 12]},
+    "limits": {"size_min": 9, "size_max": 11},
+    "capacity": {"size_min": 46, "size_max": 48, "capacity": [float(1 + i % 9) for i in range(30)]},
+    "upper": {"size_max": 48, "capacity": [float(1 + i % 9) for i in range(30)]},
+}
+
+
+@pytest.fixture(scope="module")
+def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Solve points that need a tree, with links, under limits of every kind."""
+    folders = {}
+    for kind, stated in KINDS.items():
+        points = np.random.default_rng(3).random((30, 3))
+        result = solve(points, 3, must_link=[(0, 1), (2, 3)], cannot_link=[(0, 4), (4, 5), (6, 7)], **stated)
+        assert result.status == "optimal"
+        folders[kind] = tmp_path_factory.mktemp(kind)
+        result.save(folders[kind], report=False)
+        assert verify(folders[kind], gap=1e-4, arithmetic="ball").lower_bound >= result.lower_bound
+        assert verify(folders[kind], gap=1e-4, n_jobs=2).lower_bound >= result.lower_bound
+    return folders
+
+
+Forge = Callable[[dict[str, Any], dict[str, Any]], None]
+
+
+def _limit(name: str, value: Any) -> Forge:
+    def forge(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+        content["cluster_sizes"][name] = value
+        content["fingerprint"] = fingerprint(content, arrays)
+
+    return forge
+
+
+def _wider(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    content["cluster_sizes"].update(size_min=1.0, size_max=200.0)
+    content["fingerprint"] = fingerprint(content, arrays)
+
+
+def _drop(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    content["cluster_sizes"] = None
+    arrays.pop("capacity", None)
+    content["fingerprint"] = fingerprint(content, arrays)
+
+
+def _capacity(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    arrays["capacity"][3] += 1
+    content["fingerprint"] = fingerprint(content, arrays)
+
+
+def _multipliers(change: Callable[[Any], Any]) -> Forge:
+    def forge(_: dict[str, Any], arrays: dict[str, Any]) -> None:
+        for name in [name for name in arrays if name.endswith("size_multiplier")]:
+            arrays[name] = change(arrays[name])
+
+    return forge
+
+
+def _slack(content: dict[str, Any], arrays: dict[str, Any]) -> None:  # noqa: ARG001
+    """Lower V here and there on the diagonal: G, and with it the eigenvalues, rise; all alike would change nothing."""
+    for name in [name for name in arrays if name.endswith("_slack")]:
+        size = int(arrays[name.replace("slack", "groups")].max()) + 1
+        full = np.zeros((size, size), dtype=np.float32)
+        full[np.triu_indices(size)] = arrays[name]
+        full[np.diag_indices(size)] -= (0.3 * (np.arange(size) % 3)).astype(np.float32)
+        arrays[name] = full[np.triu_indices(size)]
+
+
+def _labels(content: dict[str, Any], arrays: dict[str, Any]) -> None:  # noqa: ARG001
+    """Move a point that no link mentions from the first cluster to another."""
+    free = [i for i in range(8, 30) if arrays["labels"][i] == 0]
+    arrays["labels"][free[0]] = 1
+
+
+def _identical(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Unite identical points, of which there are none, at the root; its other steps move up."""
+    count = len(content["proof"][0])
+    content["proof"][0].insert(0, {"kind": "identical"})
+    for s in reversed(range(count)):
+        for name in [name for name in arrays if name.startswith(f"e0s{s}_")]:
+            arrays[f"e0s{s + 1}_{name.split('_', 1)[1]}"] = arrays.pop(name)
+
+
+TAMPERINGS: list[tuple[str, str, Forge]] = [
+    ("sizes", "other sizes", _limit("sizes", [9, 10, 11])),
+    ("sizes", "unsorted sizes", _limit("sizes", [12, 10, 8])),
+    ("sizes", "a size too many", _limit("sizes", [8, 10, 12, 0])),
+    ("sizes", "sizes of another sum", _limit("sizes", [8, 10, 13])),
+    ("sizes", "a half", _limit("sizes", [7.5, 10, 12.5])),
+    ("sizes", "limits that the sizes break", _limit("size_max", 11)),
+    ("sizes", "no limits", _drop),
+    ("sizes", "lower slack", _slack),
+    ("sizes", "labels", _labels),
+    ("sizes", "identical points", _identical),
+    ("sizes", "a key too many", lambda content, _: content["cluster_sizes"].update(more=1)),
+    ("sizes", "text", lambda content, _: content["cluster_sizes"].update(size_min="8")),
+    ("limits", "a wider limit", _limit("size_max", 20)),
+    ("limits", "a narrower limit", _limit("size_min", 10)),
+    ("limits", "a negative limit", _limit("size_min", -1)),
+    ("limits", "nothing limited", lambda content, _: content["cluster_sizes"].update(size_min=None, size_max=None)),
+    ("limits", "no limits", _drop),
+    ("limits", "lower slack", _slack),
+    ("capacity", "another capacity", _capacity),
+    ("capacity", "a negative capacity", lambda _, arrays: arrays["capacity"].__setitem__(0, -1.0)),
+    ("capacity", "wider limits", _wider),
+    ("capacity", "no limits", _drop),
+    ("capacity", "negative multipliers", _multipliers(lambda array: -array - 1)),
+    ("capacity", "larger multipliers", _multipliers(lambda array: array + 10)),
+    ("capacity", "multipliers of another shape", _multipliers(lambda array: array[:-1])),
+    ("upper", "multipliers of a lower limit", _multipliers(lambda array: array + np.array([5.0, 50.0]))),
+    ("upper", "lower slack", _slack),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "forge"),
+    [(kind, forge) for kind, _, forge in TAMPERINGS],
+    ids=[f"{kind}: {name}" for kind, name, _ in TAMPERINGS],
+)
+def test_tampering_is_rejected(kind: str, forge: Forge, genuine: dict[str, Path], tmp_path: Path) -> None:
+    """Every falsification fails, without the original data."""
+    content = json.loads((genuine[kind] / "certificate.json").read_text())
+    with np.load(genuine[kind] / "certificate.npz", allow_pickle=False) as archive:
+        arrays = dict(archive)
+    forge(content, arrays)
+    (tmp_path / "certificate.json").write_text(json.dumps(content))
+    np.savez(tmp_path / "certificate.npz", **arrays)
+    with pytest.raises(CertimeansError):
+        verify(tmp_path)
+
+
+def test_the_checkers_search_agrees_with_enumeration() -> None:
+    """Its own code, with links and without; it also knows what does not follow the weights."""
+    for seed in range(150):
+        stated = limited_instance(seed, max_points=7)
+        base, sizes = stated.base, dict(stated.sizes)
+        capacity = None if "capacity" not in sizes else np.array(sizes["capacity"])
+        exact = None if "sizes" not in sizes else sorted(map(float, sizes["sizes"]))
+        limits = Limits(Stated(sizes.get("size_min"), sizes.get("size_max"), exact, capacity), len(base.points), base.k)
+        free = stated._replace(base=base._replace(must_link=[]))
+        links: list[set[int]] = [set() for _ in base.points]
+        for i, j in base.cannot_link:
+            links[i].add(j)
+            links[j].add(i)
+        assert limits.can_be_kept(limits.amounts, links) == bool(free.partitions()), seed
+
+
+def test_what_takes_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Undecided is not infeasible."""
+    monkeypatch.setattr(sizes_module, "_MOST_STEPS", 50)
+    limits = Limits(Stated(None, None, [30.0, 30.0], None), 60, 2)
+    with pytest.raises(CertificateError, match="too long"):
+        limits.can_be_kept(limits.amounts, [set() for _ in range(60)])

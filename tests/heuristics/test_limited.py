@@ -1,0 +1,86 @@
+"""Heuristics within limits on sizes: they keep the limits, and find what is best where that is known."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from certimeans.errors import InfeasibleError
+from certimeans.heuristics.limited.exchanges import swap_gain
+from certimeans.heuristics.limited.loads import make_loads
+from certimeans.heuristics.limited.transport import assign_within, make_network
+from certimeans.heuristics.state import make_clusters, make_space, scatter, set_labels
+from certimeans.heuristics.upper_bound import search_clustering
+from certimeans.presolve.contract import SuperPoints, contract
+from certimeans.presolve.graph import Contradiction
+from certimeans.presolve.reduce import presolve
+from certimeans.problem.clustering import Clustering
+from certimeans.problem.instance import Instance
+from tests.oracles.sizes import limited_instance
+
+
+def super_points(n: int, k: int, **sizes: object) -> SuperPoints:
+    points = np.random.default_rng(n).normal(size=(n, 2))
+    return contract(Instance.create(points, k, **sizes), np.arange(n))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_equal_amounts_are_assigned_at_least_cost(seed: int) -> None:
+    """No other assignment within the limits costs less at the same centres."""
+    points = super_points(7, 3, size_min=2, size_max=3)
+    costs = np.random.default_rng(seed).random((3, 7))
+    loads, labels = make_loads(points), np.zeros(7, dtype=np.int64)
+    assert assign_within(costs, labels, loads, make_network(3), False) == 0
+    best = min(
+        sum(costs[c, i] for i, c in enumerate(other))
+        for other in product(range(3), repeat=7)
+        if all(2 <= other.count(c) <= 3 for c in range(3))
+    )
+    assert costs[labels, np.arange(7)].sum() == pytest.approx(best)
+
+
+@pytest.mark.parametrize("by_gram", [False, True])
+def test_the_gain_of_a_swap_is_exact(by_gram: bool) -> None:
+    """It is the difference of the costs before and after."""
+    random = np.random.default_rng(0)
+    instance = Instance.create(random.normal(size=(9, 3)), 2, weights=random.random(9) + 0.5)
+    space = make_space(contract(instance, np.arange(9)), by_gram=by_gram)
+    clusters, labels = make_clusters(space), np.array([0, 0, 0, 0, 1, 1, 1, 1, 1])
+    set_labels(space, clusters, labels)
+    before, gain = scatter(space, clusters), swap_gain(space, clusters, 2, 6, 0, 1)
+    labels[[2, 6]] = [1, 0]
+    set_labels(space, clusters, labels)
+    assert before - scatter(space, clusters) == pytest.approx(gain, abs=1e-12)
+
+
+@pytest.mark.parametrize("seeds", range(0, 120, 40))
+def test_what_is_found_keeps_every_constraint(seeds: int) -> None:
+    """And something is found wherever there is anything; mostly the best."""
+    found = best = 0
+    for seed in range(seeds, seeds + 40):
+        stated = limited_instance(seed)
+        try:
+            presolved = presolve(stated.build())
+        except (InfeasibleError, Contradiction):
+            continue
+        labels = search_clustering(presolved.super_points, colouring=presolved.colouring, seed=seed)
+        assert labels is not None, seed
+        clustering = Clustering.from_labels(presolved.instance, presolved.super_points.expand_labels(labels))
+        assert clustering.satisfies(presolved.instance), seed
+        optimum = stated.optimum()
+        assert optimum is not None
+        found += 1
+        best += clustering.cost <= float(optimum) * (1 + 1e-9) + 1e-12
+    assert best >= 0.9 * found > 0
+
+
+def test_balanced_clusters_of_many_points_come_at_once() -> None:
+    """Three separated groups of 100: each is a cluster, and exact sizes find the right group."""
+    random = np.random.default_rng(1)
+    hidden = np.repeat([0, 1, 2], [80, 100, 120])
+    points = random.normal(size=(300, 2)) + 20.0 * np.eye(3)[hidden][:, :2]
+    instance = Instance.create(points, 3, sizes=[100, 80, 120], cannot_link=[(0, 290), (1, 100)])
+    presolved = presolve(instance)
+    labels = search_clustering(presolved.super_points, colouring=presolved.colouring)
+    assert labels is not None
+    assert len(set(zip(labels.tolist(), hidden.tolist(), strict=True))) == 3
