@@ -195,7 +195,7 @@ def test_a_first_solve_keeps_its_time_limit(installation: Installation) -> None:
     assert first.stdout.split()[:-1] == ["optimal", "0", "1", "1", "1", "True"]
     assert [line.partition(":")[0] for line in first.stderr.splitlines()] == [
         f"machine code is kept in {installation.temporary / f'certimeans-{NOBODY}'}",
-        "compiling for this machine",
+        "compiling for this machine what was not needed before",
     ]
     assert second.stdout.split()[:-1] == first.stdout.split()[:-1]
     assert float(second.stdout.split()[-1]) < 10

@@ -1,3 +1,4 @@
+import contextlib
 import math
 import os
 import signal
@@ -27,10 +28,14 @@ from tests.search.test_solve import branching_points
 
 def worker_pids() -> list[int]:
     """Find the solver's worker processes among our children."""
-    children = [
-        int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()
-    ]
-    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
+    children: list[int] = []
+    commands: dict[int, bytes] = {}
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            children += map(int, (task / "children").read_text().split())
+    for pid in children:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            commands[pid] = Path(f"/proc/{pid}/cmdline").read_bytes()
     return [pid for pid, command in commands.items() if b"loky" in command and b"resource_tracker" not in command]
 
 
