@@ -188,3 +188,17 @@ def test_a_shorter_deadline_ends_with_the_longer_one() -> None:
     long.request_stop()
     assert other.passed()
     assert Deadline(0.0).within(50).passed()
+
+
+def test_a_process_with_work_left_behind_ends_with_its_own_status() -> None:
+    """What was written arrives, and the exit status is the program's; exit handlers of Python still run."""
+    code = (
+        "import atexit, time\n"
+        "from certimeans.search.background import in_background\n"
+        "atexit.register(print, 'handler')\n"
+        "in_background(time.sleep, 60)\n"
+        "print('written')\n"
+        "raise SystemExit(3)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
+    assert (done.returncode, done.stdout.split(), done.stderr) == (3, ["written", "handler"], "")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from functools import cache
 from typing import ParamSpec, TypeVar
 
 from certimeans.deadline import Deadline
@@ -22,6 +25,7 @@ def in_background(
     function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Future[Result]:
     """Call a function in a daemon thread of its own."""
+    _end_without_tidying_up()
     future: Future[Result] = Future()
 
     def work() -> None:
@@ -34,6 +38,19 @@ def in_background(
 
     threading.Thread(target=work, name="certimeans", daemon=True).start()
     return future
+
+
+@cache
+def _end_without_tidying_up() -> None:
+    """Let the process end at once after Python's own ending, where the C library can be told so (glibc).
+
+    Otherwise libraries of linear algebra free their memory at the end while a thread that was left behind still works
+    in it, and the process dies of it.
+    """
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        if hasattr(libc, "on_exit"):
+            libc.on_exit(libc._exit, None)  # it is called with the exit status
 
 
 def result_before(future: Future[Result], deadline: Deadline) -> Result:
