@@ -8,6 +8,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from certimeans.bench.memory import descendants
+
 _SECONDS_BETWEEN_LOOKS = 0.25
 _PROC = Path("/proc")
 
@@ -37,7 +39,7 @@ def run_watched(command: list[str]) -> Watched:
 
     def look() -> None:
         while not done.wait(_SECONDS_BETWEEN_LOOKS):
-            peak[0] = max(peak[0], sum(_kilobytes(pid) for pid in [process.pid, *_descendants(process.pid)]))
+            peak[0] = max(peak[0], sum(_kilobytes(pid) for pid in [process.pid, *descendants(process.pid)]))
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
@@ -55,15 +57,3 @@ def _kilobytes(pid: int) -> int:
     except OSError:  # it has ended
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
-
-
-def _descendants(pid: int) -> list[int]:
-    found: list[int] = []
-    for file in (_PROC / str(pid) / "task").glob("*/children"):
-        try:
-            children = [int(child) for child in file.read_text(encoding="ascii").split()]
-        except OSError:
-            continue
-        for child in children:
-            found += [child, *_descendants(child)]
-    return found

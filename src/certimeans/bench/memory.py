@@ -50,7 +50,7 @@ class PeakMemory:
 
     def _look(self) -> None:
         while not self._done.wait(_SECONDS_BETWEEN_LOOKS):
-            family = [os.getpid(), *_descendants(os.getpid())]
+            family = [os.getpid(), *descendants(os.getpid())]
             self._sampled = max(self._sampled, sum(_status(pid, "VmRSS") for pid in family))
 
 
@@ -73,7 +73,8 @@ def _status(pid: int, name: str) -> float:
     return next((int(line.split()[1]) / 2**10 for line in lines if line.startswith(f"{name}:")), 0.0)
 
 
-def _descendants(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
+    """Find the processes that a process started, and those that these started; none where there is no /proc."""
     found: list[int] = []
     for file in (_PROC / str(pid) / "task").glob("*/children"):
         try:
@@ -81,5 +82,5 @@ def _descendants(pid: int) -> list[int]:
         except OSError:
             continue
         for child in children:
-            found += [child, *_descendants(child)]
+            found += [child, *descendants(child)]
     return found
