@@ -16,6 +16,7 @@ from certimeans.heuristics.chains import make_chains, swap_random_chains
 from certimeans.heuristics.descent import (
     LOADS,
     Effort,
+    Members,
     begin_descent,
     descend_freely,
     descend_linked,
@@ -90,7 +91,30 @@ class Population:
         return self.costs[0] if self.costs else np.inf
 
 
-class MemeticSearch:
+class PopulationSearch:
+    """What a search that keeps a population has found."""
+
+    _population: Population
+    _members: Members
+
+    @property
+    def has_found(self) -> bool:
+        """Whether there is a clustering."""
+        return bool(self._population.slots)
+
+    @property
+    def best_cost(self) -> float:
+        """Cost of the best clustering found; infinite if there is none."""
+        return self._population.best_cost
+
+    @property
+    def best_labels(self) -> IntArray:
+        """Labels of the best clustering found."""
+        labels: IntArray = self._members.labels[self._population.slots[0]].copy()
+        return labels
+
+
+class MemeticSearch(PopulationSearch):
     """The memetic loop over one problem, advanced a few children at a time.
 
     Parameters
@@ -142,22 +166,6 @@ class MemeticSearch:
         self._population = Population(self.settings.population, self._batch, self.settings.same_cost)
         self.born = 0
         self.visits = 0
-
-    @property
-    def has_found(self) -> bool:
-        """Whether there is a clustering."""
-        return bool(self._population.slots)
-
-    @property
-    def best_cost(self) -> float:
-        """Cost of the best clustering found; infinite if there is none."""
-        return self._population.best_cost
-
-    @property
-    def best_labels(self) -> IntArray:
-        """Labels of the best clustering found."""
-        labels: IntArray = self._members.labels[self._population.slots[0]].copy()
-        return labels
 
     def advance(self, max_born: int, deadline: Deadline) -> None:
         """Make some children, at most until ``max_born`` are born, and let them descend."""

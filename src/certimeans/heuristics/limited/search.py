@@ -15,7 +15,7 @@ from certimeans.heuristics.limited.exchanges import make_exchanges
 from certimeans.heuristics.limited.loads import exchange_sizes, make_loads, match_sizes, set_loads, total_breach
 from certimeans.heuristics.limited.mending import mend_within
 from certimeans.heuristics.limited.transport import alternate, make_network
-from certimeans.heuristics.memetic import Population
+from certimeans.heuristics.memetic import Population, PopulationSearch
 from certimeans.heuristics.mixing import FRESH, Drawing, Family, draw_starts
 from certimeans.heuristics.settings import SearchSettings
 from certimeans.heuristics.starts import fill_empty_clusters, make_room
@@ -82,7 +82,7 @@ def _keeps_limits(points: SuperPoints, labels: IntArray) -> bool:
     return limits is not None and limits.allow(limits.totals(labels, points.n_clusters))
 
 
-class LimitedSearch:
+class LimitedSearch(PopulationSearch):
     """The loop over one problem, advanced by one child at a time."""
 
     def __init__(self, points: SuperPoints, settings: SearchSettings, seed: int | Sequence[int]) -> None:
@@ -109,22 +109,6 @@ class LimitedSearch:
         self._centres_per_call = max(
             1, settings.evaluations_per_call // (settings.draws_per_centre * points.size * width)
         )
-
-    @property
-    def has_found(self) -> bool:
-        """Whether there is a clustering."""
-        return bool(self._population.slots)
-
-    @property
-    def best_cost(self) -> float:
-        """Cost of the best clustering found; infinite if there is none."""
-        return self._population.best_cost
-
-    @property
-    def best_labels(self) -> IntArray:
-        """Labels of the best clustering found."""
-        labels: IntArray = self._members.labels[self._population.slots[0]].copy()
-        return labels
 
     def advance(self, deadline: Deadline) -> None:
         """Make a child of two clusterings, or of fresh centres, and let it descend."""
