@@ -9,9 +9,9 @@ because Y_ij >= 0, with equality on cannot-links, where G is free. Moreover Y = 
 trace R = k - 1. So <G, Y> = u'Gu + <G, R>, and the last term is at least the sum of the k - 1 lowest eigenvalues of G
 on the orthogonal complement of u, which :mod:`certimeans.bounds.eigenvalues` bounds rigorously.
 
-**Limits on sizes** (:mod:`~certimeans.bounds.relaxation.sizes`) are further inequalities <B, Y> <= 0 with multipliers,
+**Limits on sizes** (:mod:`~certimeans.bounds.relaxation.sizes`) are further inequalities <B, Y> <= r with multipliers,
 or, if amounts are proportional to weights, upper limits of entries: V may then have any sign, and what <V, Y> is at
-least is added to (1).
+least is added to (1). With decided sizes they are both.
 
 **Rounding.** Nothing above needs accuracy of mu or G; the floats are taken as they are. What must not be trusted to
 floating point is treated so:
@@ -111,6 +111,10 @@ def safe_lower_bound(
         constant = relaxation.scatter - float(right_side.sum())
         sizes = abs(relaxation.scatter) + float(np.abs(right_side).sum())
         constant_error = rounding_factor(len(multipliers) + 16) * sizes + _UNDERFLOW
+        if relaxation.size_rows is not None and size_multipliers is not None:
+            of_limits, magnitude = relaxation.size_rows.right_side(size_multipliers)
+            constant -= of_limits
+            constant_error += rounding_factor(16) * (magnitude + abs(constant)) + _UNDERFLOW
         if relaxation.box is not None:
             least, least_error = relaxation.box.least(slack, relaxation.forbidden)
             constant += least
