@@ -41,7 +41,7 @@ def cluster_sizes(count: int) -> Outcome:
             right = right and best is not None and result.lower_bound <= best <= result.objective
             right = right and best is not None and result.objective <= float(best) * (1 + 1.1e-6) + 1e-12
             outcome.count(right, f"seed {seed}: {result.status} {result.objective}, optimum {best}")
-            result.save(folder, report=False)
+            result.save(folder, report=False, overwrite=True)
             outcome.expect_no_error(lambda: verify(Path(folder)), f"seed {seed}: certificate")
     outcome.note = ", ".join(f"{number} {what}" for what, number in sorted(seen.items()))
     return outcome
