@@ -29,6 +29,7 @@ _SHARE_FOR_SPLIT = 0.15
 _SHARE_FOR_PILOT = 0.1
 _SHARE_FOR_ITERATIONS = 0.6  # of the time for a pilot: the rest is for proving a bound and putting it away
 _PILOTS_PER_WORKER = 2
+_SECONDS_TO_LOAD = 1.0  # a pilot that takes longer is believed at once
 _POLL_SECONDS = 0.05
 
 
@@ -141,8 +142,13 @@ class Sizing:
         self.templates[size] = template
         limit = _SHARE_FOR_ITERATIONS * seconds if math.isfinite(seconds) else None
         tasks = {task.keys[0]: replace(task, template=template, seconds=limit) for task in others or [first]}
-        Dispatcher(self.workers, found.append, self.must_stop).run(list(tasks), lambda keys: tasks[keys[0]], _one)
-        latest = found[1:][-self.workers.capacity :]  # those before them waited for code to be loaded
+        waiting, capacity = list(tasks), self.workers.capacity
+        latest: list[PartOutcome] = []
+        while waiting and (not latest or min(outcome.seconds for outcome in latest) < _SECONDS_TO_LOAD):
+            latest = []  # those may have waited for code to be loaded
+            now, waiting = waiting[:capacity], waiting[capacity:]
+            if not Dispatcher(self.workers, latest.append, self.must_stop).run(now, lambda k: tasks[k[0]], _one):
+                break
         if not latest:
             return Pilot(math.inf, math.inf, is_cut_short=True)
         cost = sum(outcome.cost for outcome in latest)
