@@ -71,6 +71,9 @@ class SafeBound(NamedTuple):
     size_multipliers: FloatArray | None = None
 
 
+ALL_BITS = 23
+"""Bits of the mantissa of a number in single precision."""
+
 NO_BOUND = SafeBound(-np.inf, -np.inf, np.empty(0), np.empty((0, 0), dtype=np.float32))
 
 
@@ -80,6 +83,7 @@ def safe_lower_bound(
     multipliers: FloatArray,
     dual: FloatArray,
     size_multipliers: FloatArray | None = None,
+    slack_bits: int = ALL_BITS,
 ) -> SafeBound:
     """Prove a lower bound on the cost of every clustering.
 
@@ -95,6 +99,8 @@ def safe_lower_bound(
         The solver's wish for G - C; only its upper triangle is read. Any matrix is allowed.
     size_multipliers
         Two numbers for each super-point if limits on sizes are rows; negative ones count as zero.
+    slack_bits
+        Bits of V's mantissas that are used: with fewer of them certificates are smaller, and bounds hardly weaker.
     """
     if not (np.isfinite(multipliers).all() and np.isfinite(dual).all()):
         return NO_BOUND
@@ -106,7 +112,7 @@ def safe_lower_bound(
     with np.errstate(over="ignore", invalid="ignore"):
         of_cuts = np.maximum(multipliers, 0.0) / rows.norms
         multipliers = of_cuts * rows.norms
-        matrix, slack = _admissible_matrix(relaxation, rows, multipliers, dual, size_multipliers)
+        matrix, slack = _admissible_matrix(relaxation, rows, multipliers, dual, size_multipliers, slack_bits)
         right_side = multipliers * rows.right_sides
         constant = relaxation.scatter - float(right_side.sum())
         sizes = abs(relaxation.scatter) + float(np.abs(right_side).sum())
@@ -134,6 +140,7 @@ def _admissible_matrix(
     multipliers: FloatArray,
     dual: FloatArray,
     size_multipliers: FloatArray | None,
+    slack_bits: int,
 ) -> tuple[FloatArray, NDArray[np.float32]]:
     """Build G as in (1), near the wish ``C + dual`` but provably below C + sum mu_c B_c - V where pairs can link."""
     total, total_of_sizes, terms = rows.weighted_sum(multipliers)
@@ -146,6 +153,8 @@ def _admissible_matrix(
     limit -= total_of_sizes
     limit -= 4 * UNIT_ROUNDOFF * (np.abs(relaxation.objective) + np.abs(total))
     slack = np.triu(total - dual).astype(np.float32)
+    if slack_bits < ALL_BITS:
+        slack.view(np.uint32)[...] &= np.uint32((0xFFFFFFFF << (ALL_BITS - slack_bits)) & 0xFFFFFFFF)
     if relaxation.box is None:
         np.maximum(slack, 0.0, out=slack, where=~relaxation.forbidden)
     limit -= slack
