@@ -12,6 +12,7 @@ from certimeans.report.colours import BOUND, INCUMBENT, NODE_LOOKS, UNASSIGNED
 from certimeans.report.figures import ink, make_axes, paper, plain
 from certimeans.report.tree_layout import PlacedNode, place_nodes
 from certimeans.result import SolveResult, relative_gap
+from certimeans.search.node import Decision
 from certimeans.search.tree import TreeStatus
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _LEAST_SPAN = 2e-4  # of the cost
 _ZOOM = 0.1  # of the cost
 _MOST_NODES = 400
 _MOST_LABELLED = 15
+_LONGEST_ON_BRANCH = 6  # characters of a name; two longer ones would cover the other branch
 _MARKER_SIZE = 70.0
 
 
@@ -146,28 +148,41 @@ def _draw_nodes(placed: list[PlacedNode], ax: Axes) -> None:
 
 
 def _label_nodes(placed: list[PlacedNode], ax: Axes, result: SolveResult) -> None:
-    """Write each node's bound beside or under it, and each decision on its branch."""
+    """Write each node's bound beside or under it, and each decision on its branch, or long names under the node."""
+    names = {place.node.number: _decided_on(result, place.node.decision) for place in placed if place.node.decision}
+    are_long = any(len(name) > _LONGEST_ON_BRANCH for pair in names.values() for name in pair)
+    below: dict[int, tuple[PlacedNode, str]] = {}
     for place in placed:
         node = place.node
         if math.isfinite(node.lower_bound):
-            below = node.status is not TreeStatus.BRANCHED  # under it there is room; else beside it
+            is_end = node.status is not TreeStatus.BRANCHED  # under it there is room; else beside it
             ax.annotate(
-                f"{node.lower_bound:.7g}", (place.x, place.depth), (0, -8) if below else (8, 3),
+                f"{node.lower_bound:.7g}", (place.x, place.depth), (0, -8) if is_end else (8, 3),
                 textcoords="offset points", fontsize=8,
-                ha="center" if below else "left", va="top" if below else "bottom",
+                ha="center" if is_end else "left", va="top" if is_end else "bottom",
             )  # fmt: skip
         if node.decision is not None and place.parent is not None:
             sign = "=" if node.decision.together else "≠"
+            first, second = names[node.number]
             ax.text(
                 0.5 * (place.x + place.parent.x), 0.5 * (place.depth + place.parent.depth),
-                f"{_short(result, node.decision.i)} {sign} {_short(result, node.decision.j)}",
-                parse_math=False,
+                sign if are_long else f"{first} {sign} {second}", parse_math=False,
                 ha="center", va="center", fontsize=8, bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1.5},
             )  # fmt: skip
+            below[place.parent.node.number] = place.parent, f"{first}\n{second}"
+    for place, text in below.values() if are_long else ():
+        ax.annotate(
+            text, (place.x, place.depth), (0, -9), textcoords="offset points", parse_math=False, fontsize=7.5,
+            ha="center", va="top", bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1.0},
+        )  # fmt: skip
 
 
-def _short(result: SolveResult, point: int) -> str:
-    return plain(result.short_name_of(point), 14)
+def _decided_on(result: SolveResult, decision: Decision) -> tuple[str, str]:
+    """Name the two points of a decision; with their numbers, where short forms of the names are the same."""
+    first, second = (plain(result.short_name_of(point), 18) for point in (decision.i, decision.j))
+    if first != second:
+        return first, second
+    return plain(result.name_of(decision.i), 18), plain(result.name_of(decision.j), 18)
 
 
 def _history(result: SolveResult) -> tuple[FloatArray, FloatArray, FloatArray]:
