@@ -12,7 +12,7 @@ from certimeans.report.colours import BOUND, INCUMBENT, NODE_LOOKS, UNASSIGNED
 from certimeans.report.figures import ink, make_axes, paper, plain
 from certimeans.report.tree_layout import PlacedNode, place_nodes
 from certimeans.result import SolveResult, relative_gap
-from certimeans.search.node import Decision
+from certimeans.search.node import AnyDecision, SizeDecision
 from certimeans.search.tree import TreeStatus
 
 if TYPE_CHECKING:
@@ -149,40 +149,44 @@ def _draw_nodes(placed: list[PlacedNode], ax: Axes) -> None:
 
 def _label_nodes(placed: list[PlacedNode], ax: Axes, result: SolveResult) -> None:
     """Write each node's bound beside or under it, and each decision on its branch, or long names under the node."""
-    names = {place.node.number: _decided_on(result, place.node.decision) for place in placed if place.node.decision}
-    are_long = any(len(name) > _LONGEST_ON_BRANCH for pair in names.values() for name in pair)
-    below: dict[int, tuple[PlacedNode, str]] = {}
+    decided = {place.node.number: _decided(result, place.node.decision) for place in placed if place.node.decision}
+    are_long = any(len(name) > _LONGEST_ON_BRANCH for names, _ in decided.values() for name in names)
     for place in placed:
         node = place.node
         if math.isfinite(node.lower_bound):
-            is_end = node.status is not TreeStatus.BRANCHED  # under it there is room; else beside it
+            below = node.status is not TreeStatus.BRANCHED  # under it there is room; else beside it
             ax.annotate(
-                f"{node.lower_bound:.7g}", (place.x, place.depth), (0, -8) if is_end else (8, 3),
+                f"{node.lower_bound:.7g}", (place.x, place.depth), (0, -8) if below else (8, 3),
                 textcoords="offset points", fontsize=8,
-                ha="center" if is_end else "left", va="top" if is_end else "bottom",
+                ha="center" if below else "left", va="top" if below else "bottom",
             )  # fmt: skip
         if node.decision is not None and place.parent is not None:
-            sign = "=" if node.decision.together else "≠"
-            first, second = names[node.number]
+            (first, *rest), answer = decided[node.number]
             ax.text(
                 0.5 * (place.x + place.parent.x), 0.5 * (place.depth + place.parent.depth),
-                sign if are_long else f"{first} {sign} {second}", parse_math=False,
+                answer if are_long else " ".join([first, answer, *rest]), parse_math=False,
                 ha="center", va="center", fontsize=8, bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1.5},
             )  # fmt: skip
-            below[place.parent.node.number] = place.parent, f"{first}\n{second}"
-    for place, text in below.values() if are_long else ():
-        ax.annotate(
-            text, (place.x, place.depth), (0, -9), textcoords="offset points", parse_math=False, fontsize=7.5,
-            ha="center", va="top", bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1.0},
-        )  # fmt: skip
+    if are_long:
+        below_nodes = {place.parent: decided[place.node.number][0] for place in placed if place.parent is not None}
+        for parent, names in below_nodes.items():
+            ax.annotate(
+                "\n".join(names), (parent.x, parent.depth), (0, -9), textcoords="offset points", parse_math=False,
+                fontsize=7.5, ha="center", va="top", bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1.0},
+            )  # fmt: skip
 
 
-def _decided_on(result: SolveResult, decision: Decision) -> tuple[str, str]:
-    """Name the two points of a decision; with their numbers, where short forms of the names are the same."""
-    first, second = (plain(result.short_name_of(point), 18) for point in (decision.i, decision.j))
-    if first != second:
-        return first, second
-    return plain(result.name_of(decision.i), 18), plain(result.name_of(decision.j), 18)
+def _decided(result: SolveResult, decision: AnyDecision) -> tuple[list[str], str]:
+    """Name the points that a decision is about, with numbers where short forms are the same, and say the answer."""
+    if isinstance(decision, SizeDecision):
+        limits = result.instance.limits
+        size = "" if limits is None else limits.in_words(limits.choices[decision.place])
+        return [plain(result.short_name_of(decision.point), 18)], f"in {size}"
+    pair = (decision.i, decision.j)
+    names = [plain(result.short_name_of(point), 18) for point in pair]
+    if names[0] == names[1]:
+        names = [plain(result.name_of(point), 18) for point in pair]
+    return names, "=" if decision.together else "≠"
 
 
 def _history(result: SolveResult) -> tuple[FloatArray, FloatArray, FloatArray]:
