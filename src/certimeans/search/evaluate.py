@@ -221,7 +221,7 @@ class _Evaluation:
             start = round_relaxation(points, answer.matrix, seed=self._seed(), deadline=self.deadline)
             self._search(points, self.settings.node_search, start=start)
             return
-        # Cannot-links of decisions alone: clusterings need not keep them, and the search without is several times as fast.
+        # Cannot-links of decisions alone: a clustering need not keep them, and a search without them is faster.
         free = replace(points, graph=Graph(points.size, np.empty((0, 2), dtype=np.int64)))
         start = round_relaxation(free, answer.matrix, seed=self._seed(), deadline=self.deadline)
         if start is not None:
