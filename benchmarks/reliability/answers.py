@@ -46,7 +46,7 @@ def brute_force(count: int) -> Outcome:
             hidden = "double precision" in result.message and result.objective < 1e-6 * result.instance.total_scatter
             is_proven = result.status == "optimal" or hidden
             outcome.count(right and is_proven, f"seed {seed}: {result.status} {result.objective}, optimum {best}")
-            result.save(folder, report=False)
+            result.save(folder, report=False, overwrite=True)
             outcome.expect_no_error(lambda: verify(Path(folder)), f"seed {seed}: certificate")
     return outcome
 

@@ -32,7 +32,7 @@ def tampering(count: int) -> Outcome:
         whole, false = Path(folder) / "whole", Path(folder) / "false"
         for _ in range(count):
             instance = _instance(random)
-            solve_instance(instance, Limits()).save(whole, report=False)
+            solve_instance(instance, Limits()).save(whole, report=False, overwrite=True)
             outcome.expect_no_error(lambda: verify(whole, instance=instance), "an honest certificate")  # noqa: B023
             for name, tamper in TAMPERINGS.items():
                 content, arrays = _read(whole)

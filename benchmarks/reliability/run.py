@@ -9,10 +9,11 @@ import argparse
 import time
 
 from benchmarks.record import markdown_table, write_result
-from benchmarks.reliability import answers, certificates, checkpoints, faults
+from benchmarks.reliability import answers, certificates, checkpoints, faults, sizes
 
 CHECKS = (
     (answers.brute_force, 5000),
+    (sizes.cluster_sizes, 2000),
     (answers.garbage_multipliers, 2000),
     (answers.metamorphic, 200),
     (answers.hostile_files, 20_000),

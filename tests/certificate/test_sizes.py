@@ -36,6 +36,13 @@ def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         result.save(folders[kind], report=False)
         assert verify(folders[kind], gap=1e-4, arithmetic="ball").lower_bound >= result.lower_bound
         assert verify(folders[kind], gap=1e-4, n_jobs=2).lower_bound >= result.lower_bound
+    random = np.random.default_rng(1)
+    points = random.normal(size=(30, 2)) + 2.5 * np.repeat([[0, 0], [1, 0], [0, 1]], 10, axis=0)
+    folders["branches"] = tmp_path_factory.mktemp("branches")
+    result = solve(points, 3, sizes=[6, 9, 15])
+    result.save(folders["branches"], report=False)
+    assert verify(folders["branches"], gap=1e-4, arithmetic="ball").lower_bound >= result.lower_bound
+    assert verify(folders["branches"], gap=1e-4, n_jobs=2).lower_bound >= result.lower_bound
     return folders
 
 
@@ -99,6 +106,52 @@ def _identical(content: dict[str, Any], arrays: dict[str, Any]) -> None:
             arrays[f"e0s{s + 1}_{name.split('_', 1)[1]}"] = arrays.pop(name)
 
 
+def _branch(change: Callable[[dict[str, Any]], None]) -> Forge:
+    """Falsify every branch on sizes."""
+
+    def forge(content: dict[str, Any], arrays: dict[str, Any]) -> None:  # noqa: ARG001
+        branches = [step for entry in content["proof"] for step in entry if step["kind"] == "branch_sizes"]
+        assert branches
+        for step in branches:
+            change(step)
+
+    return forge
+
+
+def _anchors(change: Callable[[list[int], int], Any]) -> Forge:
+    """Falsify the anchors of every relaxation that has some."""
+
+    def forge(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+        found = 0
+        for e, entry in enumerate(content["proof"]):
+            for s, step in enumerate(entry):
+                if "anchors" in step:
+                    found += 1
+                    step["anchors"] = change(step["anchors"], int(arrays[f"e{e}s{s}_groups"].max()) + 1)
+        assert found
+
+    return forge
+
+
+def _anchor_at_the_root(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Claim that a point's size is decided where nothing was."""
+    s = next(s for s, step in enumerate(content["proof"][0]) if step["kind"] == "relaxation")
+    content["proof"][0][s]["anchors"] = [0]
+    size = int(arrays[f"e0s{s}_groups"].max()) + 1
+    arrays[f"e0s{s}_size_multiplier"] = np.zeros((size, 2))
+
+
+def _limits_for_sizes(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+    content["cluster_sizes"].update(sizes=None, size_min=6, size_max=15)
+    content["fingerprint"] = fingerprint(content, arrays)
+
+
+def _dropped_entry(content: dict[str, Any], arrays: dict[str, Any]) -> None:  # noqa: ARG001
+    """Leave out the weakest of the entries of the first branch: no entry may be without a branch either."""
+    branch = next(step for step in content["proof"][0] if step["kind"] == "branch_sizes")
+    branch["entries"] = branch["entries"][:-1]
+
+
 TAMPERINGS: list[tuple[str, str, Forge]] = [
     ("sizes", "other sizes", _limit("sizes", [9, 10, 11])),
     ("sizes", "unsorted sizes", _limit("sizes", [12, 10, 8])),
@@ -125,6 +178,31 @@ TAMPERINGS: list[tuple[str, str, Forge]] = [
     ("capacity", "negative multipliers", _multipliers(lambda array: -array - 1)),
     ("capacity", "larger multipliers", _multipliers(lambda array: array + 10)),
     ("capacity", "multipliers of another shape", _multipliers(lambda array: array[:-1])),
+    ("branches", "an entry left out", _dropped_entry),
+    ("branches", "one entry for two sizes", _branch(lambda step: step["entries"].__setitem__(0, step["entries"][1]))),
+    ("branches", "entries in another order", _branch(lambda step: step["entries"].reverse())),
+    ("branches", "entries that rotate", _branch(lambda step: step["entries"].append(step["entries"].pop(0)))),
+    ("branches", "an entry before the branch", _branch(lambda step: step["entries"].__setitem__(0, 0))),
+    ("branches", "no list of entries", _branch(lambda step: step.update(entries=None))),
+    ("branches", "another point", _branch(lambda step: step.update(point=(step["point"] + 7) % 30))),
+    ("branches", "no point", _branch(lambda step: step.update(point=30))),
+    ("branches", "text for a point", _branch(lambda step: step.update(point="1"))),
+    ("branches", "an ordinary branch", _branch(lambda step: step.update(kind="branch"))),
+    ("branches", "other anchors", _anchors(lambda anchors, size: [(a + 1) % size for a in anchors])),
+    ("branches", "an anchor too many", _anchors(lambda anchors, size: [*anchors, (anchors[0] + 1) % size])),
+    ("branches", "an anchor twice", _anchors(lambda anchors, _: anchors * 2)),
+    ("branches", "anchors that are none", _anchors(lambda _, size: [size])),
+    ("branches", "anchors in words", _anchors(lambda _, __: "1")),
+    ("branches", "no anchors", _anchors(lambda _, __: [])),
+    ("branches", "an anchor at the root", _anchor_at_the_root),
+    ("branches", "negative multipliers", _multipliers(lambda array: -array - 1)),
+    ("branches", "larger multipliers", _multipliers(lambda array: array + np.array([10.0, 0.0]))),
+    ("branches", "larger multipliers of the others", _multipliers(lambda array: array + np.array([0.0, 10.0]))),
+    ("branches", "multipliers of another shape", _multipliers(lambda array: array[:-1])),
+    ("branches", "other sizes", _limit("sizes", [7, 9, 14])),
+    ("branches", "sizes that occur twice", _limit("sizes", [6, 12, 12])),
+    ("branches", "limits for sizes", _limits_for_sizes),
+    ("branches", "lower slack", _slack),
     ("upper", "multipliers of a lower limit", _multipliers(lambda array: array + np.array([5.0, 50.0]))),
     ("upper", "lower slack", _slack),
 ]

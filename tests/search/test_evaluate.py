@@ -61,10 +61,8 @@ def test_children_start_no_lower_than_their_parent() -> None:
     problem = presolve(Instance.create(hard_points(), 8))
     root = evaluate(problem, task(gap=0.0))
     assert root.status is NodeStatus.BRANCHED
-    assert root.branching_pair is not None
     children = []
-    for together in (True, False):
-        decision = Decision(*root.branching_pair, together=together)
+    for decision in root.children:
         child = NodeTask(1, (decision,), root.inheritance, 0.0, math.inf, 0.0, seed=0, seconds=None)
         children.append(evaluate(problem, child))
     assert min(child.lower_bound for child in children) >= root.lower_bound * (1 - 1e-9)

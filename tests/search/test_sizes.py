@@ -9,7 +9,15 @@ import pytest
 import certimeans
 from certimeans import solve
 from certimeans.errors import InfeasibleError
+from certimeans.problem.instance import Instance
+from certimeans.proof.steps import SizeBranchStep
+from certimeans.search.limits import Limits
+from certimeans.search.node import Decision, SizeDecision
+from certimeans.search.tree import Tree, TreeNode, TreeStatus
+from certimeans.solver import solve_instance
+from tests.oracles.brute_force import exact_cost, feasible_partitions
 from tests.oracles.sizes import limited_instance
+from tests.search.test_solve import WITHOUT_CUTS
 
 
 def check(seed: int, folder: Path) -> str:
@@ -63,6 +71,84 @@ def test_trees_workers_and_resumed_searches_agree(stated: dict[str, Any], tmp_pa
         certimeans.verify(tmp_path / "out", gap=1e-4, instance=result.instance)
     unlimited = solve(points, 3, **links)
     assert unlimited.lower_bound <= whole.objective
+
+
+def unequal_points() -> Any:
+    """Return points whose relaxation sees none of the sizes 8, 10 and 12: three groups of ten that overlap."""
+    random = np.random.default_rng(1)
+    return random.normal(size=(30, 2)) + 2.5 * np.repeat([[0, 0], [1, 0], [0, 1]], 10, axis=0)
+
+
+def test_a_search_that_decides_sizes_is_proven_saved_and_resumed(tmp_path: Path) -> None:
+    """The tree branches on sizes; one process, two, and a resumed search agree, and certificates are verified."""
+    points, sizes = unequal_points(), [6, 9, 15]
+    whole = solve(points, 3, sizes=sizes)
+    assert whole.status == "optimal"
+    assert any(isinstance(node.decision, SizeDecision) for node in whole.tree)
+    together = solve(points, 3, sizes=sizes, n_jobs=2)
+    stopped = solve(points, 3, sizes=sizes, max_nodes=2, checkpoint=tmp_path / "saved")
+    assert stopped.status == "node_limit"
+    resumed = solve(points, 3, sizes=sizes, checkpoint=tmp_path / "saved")
+    for result in (whole, together, resumed):
+        assert result.objective == pytest.approx(whole.objective, rel=1e-4)
+        result.save(tmp_path / "out", overwrite=True)  # with the page, on which the tree is drawn
+        certimeans.verify(tmp_path / "out", gap=1e-4, instance=result.instance)
+
+
+def test_nodes_with_decided_sizes_hold_what_is_inside() -> None:
+    """Without cuts: the bound of every node is at most the best clustering that agrees with its decisions."""
+    decided = 0
+    for seed in range(12):
+        random = np.random.default_rng([seed, 5])
+        points, sizes = random.normal(size=(8, 2)), [[1, 3, 4], [2, 2, 4], [3, 5]][seed % 3]
+        k = len(sizes)
+        links = [(0, 1)] if seed % 2 else []
+        costs = {
+            labels: exact_cost(points.tolist(), labels)
+            for labels in feasible_partitions(8, k, [], links)
+            if sorted(np.bincount(labels)) == sizes
+        }
+        instance = Instance.create(points, k, sizes=sizes, cannot_link=links)
+        result = solve_instance(instance, Limits(gap=1e-6), settings=WITHOUT_CUTS)
+        assert result.lower_bound <= min(costs.values()) <= result.objective
+        assert result.objective == pytest.approx(float(min(costs.values())))
+        choices = sorted(set(sizes))
+        for node in result.tree:
+            decisions = result.search_tree.decisions(node.number)
+            decided += sum(isinstance(d, SizeDecision) for d in decisions)
+            inside = [
+                cost
+                for labels, cost in costs.items()
+                if all(
+                    labels.count(labels[d.point]) == choices[d.place]
+                    if isinstance(d, SizeDecision)
+                    else (labels[d.i] == labels[d.j]) == d.together
+                    for d in decisions
+                )
+            ]
+            assert not inside or node.lower_bound <= min(inside)
+    assert decided > 10
+
+
+def test_a_checkpoint_without_one_of_the_sizes_is_refused() -> None:
+    """Children of a branch on sizes cover their parent only if every size is there once, for one point."""
+    root = TreeNode(0, -1, None, TreeStatus.BRANCHED, 0.0)
+
+    def tree(*decisions: Any) -> Tree:
+        children = [TreeNode(1 + c, 0, decision, TreeStatus.OPEN, 0.0) for c, decision in enumerate(decisions)]
+        return Tree.of([root, *children], n_sizes=2)
+
+    assert tree(SizeDecision(4, 1), SizeDecision(4, 0)).proof()[0][-1] == SizeBranchStep(4, (2, 1))
+    for wrong in (
+        [SizeDecision(4, 0)],
+        [SizeDecision(4, 0), SizeDecision(4, 0)],
+        [SizeDecision(4, 0), SizeDecision(5, 1)],
+        [SizeDecision(4, 0), SizeDecision(4, 1), SizeDecision(4, 2)],
+        [SizeDecision(4, 0), Decision(4, 5, together=True)],
+        [SizeDecision(4, 0), SizeDecision(4, 1), Decision(4, 5, together=True)],
+    ):
+        with pytest.raises(ValueError, match="do not cover"):
+            tree(*wrong)
 
 
 def test_a_proof_needs_the_limits(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits, Progress
+from certimeans.search.node import Decision
 from certimeans.search.settings import NodeSettings
 from certimeans.solver import solve_instance
 from tests.oracles.brute_force import exact_cost, feasible_partitions
@@ -37,8 +38,10 @@ def assert_every_node_holds(result: SolveResult, costs: dict[tuple[int, ...], Fr
     """Compare the bound of each node of the tree with the best clustering inside it."""
     for node in result.tree:
         decisions = result.search_tree.decisions(node.number)
+        pairs = [decision for decision in decisions if isinstance(decision, Decision)]
+        assert len(pairs) == len(decisions)
         inside = [
-            cost for labels, cost in costs.items() if all((labels[d.i] == labels[d.j]) == d.together for d in decisions)
+            cost for labels, cost in costs.items() if all((labels[d.i] == labels[d.j]) == d.together for d in pairs)
         ]
         if inside:
             assert math.isfinite(node.lower_bound)

@@ -14,7 +14,7 @@ def merge(*row: int) -> MergeStep:
 
 
 def outcome(number: int, status: NodeStatus, bound: float, *steps: Step) -> NodeOutcome:
-    return NodeOutcome(number, status, bound, 5, None, steps, None, None, 0, NodeWork(), 0.1)
+    return NodeOutcome(number, status, bound, 5, None, steps, (), None, 0, NodeWork(), 0.1)
 
 
 def kinds(tree: Tree) -> list[list[str]]:

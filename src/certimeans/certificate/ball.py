@@ -57,6 +57,8 @@ def relaxation_in_balls(
     if share is None:
         return -math.inf
     more = clique_term(points, proof, k, sizes) + least_of_slack(proof, forbidden, sizes)
+    if sizes is not None and proof.size_multipliers is not None:
+        more -= sizes.right_side(proof.size_multipliers)
     return rounded_down(constant + proof.unit * (share + more))
 
 
@@ -130,6 +132,8 @@ def _rows_of_sizes(points: SuperPoints, multipliers: FloatArray, sizes: SizeTerm
     """Return the weighted sum of the rows that limit sizes."""
     from flint import arb, arb_mat  # noqa: PLC0415
 
+    if sizes.anchors:
+        return _rows_of_anchors(points.size, multipliers, sizes)
     size, least = points.size, sizes.least_of_rows()
     roots = [arb(int(w)).sqrt() for w in points.weights.tolist()]
     most = [_ball(Fraction(amount, sizes.most or 1)) for amount in sizes.amounts]
@@ -144,6 +148,23 @@ def _rows_of_sizes(points: SuperPoints, multipliers: FloatArray, sizes: SizeTerm
     total = half + half.transpose()
     for a in range(size):
         total[a, a] += lower[a] - upper[a]
+    return total
+
+
+def _rows_of_anchors(size: int, multipliers: FloatArray, sizes: SizeTerms) -> Any:
+    """Return the weighted sum of the rows that follow from decided sizes."""
+    from flint import arb, arb_mat  # noqa: PLC0415
+
+    columns = [[arb(float(mu)) for mu in column] for column in multipliers.T]
+    half = arb_mat(size, size)
+    for column, sign, factors in zip(columns, (-1, 1), sizes.coefficients(), strict=True):
+        for a, factor in factors:
+            for j in range(size):
+                root = _ball(Fraction(sizes.amounts[j], sizes.amounts[a])).sqrt()
+                half[j, a] += sign * _ball(factor) * root * column[j] / 2
+    total = half + half.transpose()
+    for j in range(size):
+        total[j, j] += columns[1][j] - columns[0][j]
     return total
 
 

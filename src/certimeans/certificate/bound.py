@@ -89,6 +89,8 @@ def relaxation_in_floats(
     if not math.isfinite(share):
         return -math.inf
     constant = clique_term(points, proof, k, sizes) + least_of_slack(proof, forbidden, sizes)
+    if sizes is not None and proof.size_multipliers is not None:
+        constant -= sizes.right_side(proof.size_multipliers)
     return rounded_down(between.constant + unit * (constant + Fraction(share)))
 
 

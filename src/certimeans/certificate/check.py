@@ -37,6 +37,7 @@ from certimeans.certificate.steps import (
     Arithmetic,
     Context,
     Verifier,
+    branch_sizes,
     identical,
     start_worker,
 )
@@ -44,7 +45,12 @@ from certimeans.certificate.verification import Verification, shown
 from certimeans.certificate.walk import Outcome, walk
 from certimeans.errors import CertificateError, InputError
 
-VERIFIERS: dict[str, Verifier] = {**VERIFIERS_OF_PARTS, "identical": identical, "parts": parts}
+VERIFIERS: dict[str, Verifier] = {
+    **VERIFIERS_OF_PARTS,
+    "branch_sizes": branch_sizes,
+    "identical": identical,
+    "parts": parts,
+}
 _ACCURACY = Fraction(1, 10**6)  # how far a claimed cost may be above the exact one, relatively
 
 

@@ -27,6 +27,7 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     "relaxation": ("groups", "cut_start", "cut_member", "cut_coefficient", "cut_multiplier", "slack"),
     "infeasible": (),
     "branch": (),
+    "branch_sizes": (),
     "parts": (),
 }
 
@@ -44,6 +45,7 @@ class Multipliers(NamedTuple):
     multipliers: FloatArray
     slack: FloatArray
     size_multipliers: FloatArray | None = None
+    anchors: tuple[int, ...] = ()
 
     @classmethod
     def none(cls, groups: IntArray, size: int, unit: Fraction) -> Multipliers:
@@ -120,10 +122,13 @@ class Proof:
         units = [Fraction(number(step.content, key, step.where)) for key in ("unit", "weight_unit")]
         require(min(units) > 0, f"{step.where}: unit and weight_unit must be positive")
         sizes: FloatArray | None = None
-        if self.has_size_rows:
+        anchors = _anchors(step, size)
+        if self.has_size_rows or anchors:
             sizes = load(f"{prefix}size_multiplier", "<f8", (size, 2))
             require(bool((sizes >= 0).all()), f"{prefix}size_multiplier: a multiplier is negative")
-        return Multipliers(groups, size, units[0], units[1], start, members, coefficients, multipliers, slack, sizes)
+        return Multipliers(
+            groups, size, units[0], units[1], start, members, coefficients, multipliers, slack, sizes, anchors
+        )
 
     def _check_names(self, others: set[str], other_bytes: int, file: str) -> None:
         """Require that the archive has nothing but what the proof names, and that it cannot be larger than that."""
@@ -154,6 +159,7 @@ class PartProof(Proof):
         self.proof = entries_of(content)
         kinds = {step.kind for entry in self.proof for step in entry}
         require(not kinds & {"parts", "identical"}, f"{path.name}: a part has no parts, and no identical points")
+        require("branch_sizes" not in kinds, f"{path.name}: a part of a cluster has none of the prescribed sizes")
         self._archive = Archive(path)
         try:
             members: IntArray = self._archive.load("members", "<i8", (None,), most=whole)
@@ -282,6 +288,14 @@ class Certificate(Proof):
             last = keys[-1:]
             found.append(pairs)
         return np.concatenate([np.empty((0, 2), dtype=np.int64), *found])
+
+
+def _anchors(step: Step, size: int) -> tuple[int, ...]:
+    """Return the super-points with decided sizes that a relaxation relies on."""
+    anchors = step.content.get("anchors", [])
+    good = isinstance(anchors, list) and all(type(a) is int and 0 <= a < size for a in anchors)
+    require(good and len(set(anchors)) == len(anchors), f"{step.where}: anchors must be different super-points")
+    return tuple(anchors)
 
 
 def _most_cuts(size: int) -> int:

@@ -76,6 +76,8 @@ class Limits:
         What each point counts.
     slots
         The least and the most of each cluster; exact sizes in increasing order.
+    is_exact
+        Whether sizes are prescribed.
     """
 
     def __init__(self, stated: Stated, n: int, k: int) -> None:
@@ -85,6 +87,7 @@ class Limits:
         self.unit = power(exponent)
         self.amounts: list[int] = integers[:n].tolist()
         total = sum(self.amounts)
+        self.is_exact = stated.sizes is not None
         if stated.sizes is not None:
             exact = [self._units(size) for size in stated.sizes]
             self.slots = [(size, size) for size in exact]
@@ -119,15 +122,21 @@ class Limits:
         totals = sorted(self.totals(labels, k))
         return all(least <= total <= most for total, (least, most) in zip(totals, self.slots, strict=True))
 
-    def can_be_kept(self, amounts: list[int], links: list[set[int]]) -> bool:
+    def choices(self) -> list[int]:
+        """Return the different sizes that are prescribed, in increasing order; none if sizes are not prescribed."""
+        return sorted({low for low, _ in self.slots}) if self.is_exact else []
+
+    def can_be_kept(self, amounts: list[int], links: list[set[int]], decided: dict[int, int] | None = None) -> bool:
         """Decide whether groups with these amounts can form k clusters within the limits; linked groups are apart.
+
+        ``decided`` has groups whose cluster has to have a certain one of prescribed sizes.
 
         Raises
         ------
         CertificateError
             If that takes too long to decide: the question is NP-complete.
         """
-        return _Packing(amounts, links, self.slots).exists()
+        return _Packing(amounts, links, self.slots, decided or {}).exists()
 
 
 class _Packing:
@@ -137,11 +146,14 @@ class _Packing:
     are, so no such situation is looked at twice.
     """
 
-    def __init__(self, amounts: list[int], links: list[set[int]], slots: list[tuple[int, int]]) -> None:
+    def __init__(
+        self, amounts: list[int], links: list[set[int]], slots: list[tuple[int, int]], decided: dict[int, int]
+    ) -> None:
         self.order = sorted(range(len(amounts)), key=lambda group: (-amounts[group], -len(links[group]), group))
         self.amounts = amounts
         self.links = links
         self.slots = slots
+        self.decided = decided
         self.has_links = any(links)
         self.content: list[list[int]] = [[] for _ in slots]
         self.load = [0] * len(slots)
@@ -181,6 +193,8 @@ class _Packing:
         options, seen = [], set()
         for cluster, (low, high) in enumerate(self.slots):
             inside = self.content[cluster]
+            if self.decided.get(group, high) != high:
+                continue
             if self.load[cluster] + amount > high or not self.links[group].isdisjoint(inside):
                 continue
             kind = (self.load[cluster], low, high, bool(inside), cluster if inside and self.has_links else -1)

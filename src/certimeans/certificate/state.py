@@ -25,6 +25,8 @@ class State:
         The groups to which each group has a cannot-link; groups without any may be missing.
     contradiction
         Whether a cannot-link has both ends in one group.
+    sizes
+        Points whose cluster has a certain one of the prescribed sizes, and that size.
     """
 
     def __init__(self, n: int, must_link: IntArray, cannot_link: IntArray) -> None:
@@ -34,6 +36,7 @@ class State:
         self.links: dict[int, set[int]] = {}
         self._apart: list[tuple[int, int]] = []  # the pairs of points behind the links
         self.contradiction = False
+        self.sizes: list[tuple[int, int]] = []
         for i, j in must_link.tolist():
             self.unite(i, j)
         for i, j in cannot_link.tolist():
@@ -48,6 +51,7 @@ class State:
         other.links = {group: set(others) for group, others in self.links.items()}
         other._apart = self._apart.copy()
         other.contradiction = self.contradiction
+        other.sizes = self.sizes.copy()
         return other
 
     def restricted(self, points: IntArray) -> State:
@@ -109,6 +113,24 @@ class State:
         else:
             self._link(a, b)
 
+    def decide_size(self, point: int, size: int, *, is_unique: bool) -> None:
+        """Let the cluster of a point have a size, which only one cluster has if it ``is_unique``.
+
+        So it is apart from points whose clusters have other sizes, and with those in the only cluster of its size.
+        """
+        for other, known in self.sizes:
+            if known != size:
+                self.separate(point, other)
+            elif is_unique:
+                self.unite(point, other)
+        self.sizes.append((point, size))
+
+    def decided_sizes(self, groups: IntArray) -> dict[int, int]:
+        """Return the super-points, of a partition within this one, whose clusters have a decided size."""
+        of_group = {self.group[point]: size for point, size in self.sizes}
+        found = ((int(a), of_group.get(group)) for a, group in zip(groups, self.group, strict=True))
+        return {a: size for a, size in found if size is not None}
+
     def merge(self, row: Sequence[int], where: str) -> None:
         """Apply an inference step ``i, j, c_1, ..``: the groups of the c are linked to each other, to i and to j.
 
@@ -140,7 +162,8 @@ class State:
         links: list[set[int]] = [set() for _ in range(size)]
         for group, others in self.links.items():
             links[number[group]] = {number[other] for other in others}
-        return not is_colourable(self.links, k) or not limits.can_be_kept(limits.totals(groups, size), links)
+        totals, decided = limits.totals(groups, size), self.decided_sizes(groups)
+        return not is_colourable(self.links, k) or not limits.can_be_kept(totals, links, decided)
 
     def numbered(self) -> tuple[IntArray, int]:
         """Return the group of each point, numbered from 0, and how many there are."""

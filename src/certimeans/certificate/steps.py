@@ -1,7 +1,7 @@
 """The rules of the proof: a table from the kind of a step to what verifies it.
 
 A verifier gets the context, the state of the entry and the step. It changes the state, or returns a bound that holds
-for every clustering of the state, or says that this bound is being proven by another process; a branch returns the two
+for every clustering of the state, or says that this bound is being proven by another process; a branch returns the
 entries that share its clusterings between them. A new kind is a new row here and in ``read.ARRAYS``; the rule for parts
 of the points is in ``parts.py``.
 """
@@ -9,9 +9,10 @@ of the points is in ``parts.py``.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -43,11 +44,14 @@ class Context(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """Two points, and the entries for the clusterings that have them together and apart."""
+    """Entries that share all clusterings between them, each with what is decided in it."""
 
-    pair: tuple[int, int]
-    together: int
-    apart: int
+    children: tuple[tuple[int, Callable[[State], None]], ...]
+
+    @property
+    def entries(self) -> list[int]:
+        """The entries alone."""
+        return [entry for entry, _ in self.children]
 
 
 Bound = float | Future[float]
@@ -98,9 +102,10 @@ def relaxation(context: Context, state: State, step: Step) -> Bound:
     """Compute the bound that multipliers prove."""
     proof = context.certificate.multipliers(step)
     forbidden = state.forbidden(proof.groups, proof.size, step.where)
-    sizes = _size_terms(context.certificate, proof)
+    sizes = _size_terms(context.certificate, state, proof)
     if sizes is not None:
         forbidden |= sizes.forbidden()
+    _check_anchors(sizes, proof, forbidden, step)
     upper = np.triu_indices(proof.size)
     wrong = np.flatnonzero((proof.slack < 0) & ~forbidden[upper])
     if wrong.size and not (sizes is not None and sizes.is_proportional):
@@ -113,12 +118,28 @@ def relaxation(context: Context, state: State, step: Step) -> Bound:
     return RELAXATION[context.arithmetic](context.data, proof, forbidden, context.certificate.k, sizes)
 
 
-def _size_terms(certificate: Proof, proof: Multipliers) -> SizeTerms | None:
+def _size_terms(certificate: Proof, state: State, proof: Multipliers) -> SizeTerms | None:
     """Return the limits on sizes as limits of super-points."""
     limits = certificate.limits
     if limits is None:
         return None
-    return SizeTerms(limits.totals(proof.groups, proof.size), limits.slots, not certificate.has_size_rows)
+    totals, decided = limits.totals(proof.groups, proof.size), state.decided_sizes(proof.groups)
+    return SizeTerms(totals, limits.slots, not certificate.has_size_rows, decided, list(proof.anchors))
+
+
+def _check_anchors(sizes: SizeTerms | None, proof: Multipliers, forbidden: BoolArray, step: Step) -> None:
+    """Require that the sizes of the anchors' clusters are decided, that these differ, and that one is left."""
+    if not proof.anchors:
+        return
+    if sizes is None or not sizes.is_proportional or not set(proof.anchors) <= set(sizes.decided):
+        raise CertificateError(f"{step.where}: an anchor without a decided size")
+    taken = Counter(sizes.decided[a] for a in proof.anchors)
+    if len(proof.anchors) >= len(sizes.slots) or not taken <= Counter(low for low, _ in sizes.slots):
+        raise CertificateError(f"{step.where}: more anchors than there are clusters of their sizes, less one in all")
+    for place, a in enumerate(proof.anchors):
+        for b in proof.anchors[:place]:
+            if not forbidden[a, b]:
+                raise CertificateError(f"{step.where}: nothing holds the anchors {b} and {a} apart")
 
 
 def infeasible(context: Context, state: State, step: Step) -> float:
@@ -138,12 +159,40 @@ def branch(context: Context, state: State, step: Step) -> Branch:  # noqa: ARG00
     )
     i, j = pair  # type: ignore[misc]
     require(i != j, f"{step.where}: pair must be two different points")
+    together, apart = _later_entries(context, step, entries, "together and apart")
+    return Branch(((together, lambda state: state.unite(i, j)), (apart, lambda state: state.separate(i, j))))
+
+
+def branch_sizes(context: Context, state: State, step: Step) -> Branch:  # noqa: ARG001
+    """Read a branch on the size of a point's cluster: it has one of the prescribed ones."""
+    limits, point, entries = context.certificate.limits, step.content.get("point"), step.content.get("entries")
+    n = context.certificate.n
+    choices = [] if limits is None else limits.choices()
+    require(bool(choices), f"{step.where}: no sizes are prescribed")
+    require(type(point) is int and 0 <= point < n, f"{step.where}: point must be one of the {n} points")
+    require(
+        isinstance(entries, list) and len(entries) == len(choices),
+        f"{step.where}: there must be an entry for each of the {len(choices)} different sizes",
+    )
+    assert limits is not None  # noqa: S101  # else there are no choices
+    assert isinstance(point, int)  # noqa: S101  # was required
+    assert isinstance(entries, list)  # noqa: S101  # the same
+
+    def decided(size: int) -> Callable[[State], None]:
+        is_unique = limits.slots.count((size, size)) == 1
+        return lambda state: state.decide_size(point, size, is_unique=is_unique)
+
+    later = _later_entries(context, step, entries, "entries")
+    return Branch(tuple((entry, decided(size)) for entry, size in zip(later, choices, strict=True)))
+
+
+def _later_entries(context: Context, step: Step, entries: list[Any], names: str) -> list[int]:
     last = len(context.certificate.proof) - 1
     require(
         all(type(entry) is int and step.entry < entry <= last for entry in entries),
-        f"{step.where}: together and apart must be entries after this one",
+        f"{step.where}: {names} must be entries after this one",
     )
-    return Branch((i, j), *entries)  # type: ignore[arg-type]
+    return entries
 
 
 VERIFIERS_OF_PARTS: dict[str, Verifier] = {

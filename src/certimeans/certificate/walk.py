@@ -24,9 +24,9 @@ class Outcome(NamedTuple):
 def walk(context: Context, state: State, verifiers: Mapping[str, Verifier]) -> Outcome:
     """Return the bound of entry 0, which starts with the given state.
 
-    Every clustering has two points together or apart: so what holds for the clusterings of both entries of a branch
-    holds for those of the entry that branches. Entries of a branch come after it, each belongs to one branch, and all
-    are reached from entry 0.
+    Every clustering has two points together or apart, and gives the cluster of a point one of the prescribed sizes: so
+    what holds for the clusterings of all entries of a branch holds for those of the entry that branches. Entries of a
+    branch come after it, each belongs to one branch, and all are reached from entry 0.
     """
     entries = context.certificate.proof
     proven: list[list[Bound]] = [[] for _ in entries]
@@ -40,11 +40,11 @@ def walk(context: Context, state: State, verifiers: Mapping[str, Verifier]) -> O
             found = verifiers[step.kind](context, state, step)
             if isinstance(found, Branch):
                 require(step is entries[here][-1], f"{step.where}: a branch must be the last step of its entry")
-                for entry, decide in ((found.together, State.unite), (found.apart, State.separate)):
+                for entry, decide in found.children:
                     require(entry not in reached, f"{step.where}: entry {entry} belongs to a branch already")
                     reached.add(entry)
                     child = state.copy()
-                    decide(child, *found.pair)
+                    decide(child)
                     todo.append((entry, child))
                 branches[here] = found
             elif found is not None:
@@ -60,15 +60,15 @@ def walk(context: Context, state: State, verifiers: Mapping[str, Verifier]) -> O
 
 
 def _fold(proven: list[list[float]], branches: list[Branch | None], floor: float) -> Outcome:
-    """Put the bounds of steps together: the largest of an entry's steps, the smaller of a branch's entries."""
+    """Put the bounds of steps together: the largest of an entry's steps, the smallest of a branch's entries."""
     best = [max(floor, *found, -math.inf) for found in proven]
     for here in reversed(range(len(best))):
         branch = branches[here]
         if branch is not None:
-            best[here] = max(best[here], min(best[branch.together], best[branch.apart]))
+            best[here] = max(best[here], min(best[entry] for entry in branch.entries))
     weakest = 0
     while (branch := branches[weakest]) is not None:
-        weakest = min(branch.together, branch.apart, key=best.__getitem__)
+        weakest = min(branch.entries, key=best.__getitem__)
     leaves = [entry for entry, branch in enumerate(branches) if branch is None]
     return Outcome(best[0], weakest, len(leaves), sum(math.inf in proven[leaf] for leaf in leaves))
 

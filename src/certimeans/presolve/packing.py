@@ -54,7 +54,11 @@ def pack(
     neighbours = graph.neighbour_sets(np.arange(len(amounts))) if len(graph.edges) else {}
     degrees = graph.degrees.tolist()
     order = sorted(range(len(amounts)), key=lambda v: (-amounts[v], -degrees[v], v))
-    search = _Packing([amounts[v] for v in order], slots, _earlier_neighbours(order, neighbours))
+    decided = dict(limits.decided)
+    if len(decided) < len(limits.decided):
+        raise Contradiction  # one of two sums each
+    required = [decided.get(v) for v in order]
+    search = _Packing([amounts[v] for v in order], slots, _earlier_neighbours(order, neighbours), required)
     found = search.run(max_steps, deadline or Deadline())
     if found is None:
         return None
@@ -125,10 +129,19 @@ class _Packing:
         The least and the most of each cluster.
     earlier
         For each item, the earlier ones that it cannot be with.
+    required
+        For each item, the sum that its cluster must have; ``None`` where that is free.
     """
 
-    def __init__(self, amounts: list[int], slots: list[tuple[int, int]], earlier: list[list[int]]) -> None:
+    def __init__(
+        self,
+        amounts: list[int],
+        slots: list[tuple[int, int]],
+        earlier: list[list[int]],
+        required: list[int | None],
+    ) -> None:
         self.amounts = amounts
+        self.required = required
         self.low = [low for low, _ in slots]
         self.high = [high for _, high in slots]
         self.earlier = earlier
@@ -176,12 +189,12 @@ class _Packing:
         key = self._key(place)
         if key is not None and key in self.dead_ends:
             return []
-        amount, n_left = self.amounts[place], len(self.amounts) - place
+        amount, n_left, required = self.amounts[place], len(self.amounts) - place, self.required[place]
         blocked = {self.label[p] for p in self.earlier[place]}
         seen: set[tuple[object, ...]] = set()
         choices = []
         for c, load in enumerate(self.load):
-            if c in blocked or load + amount > self.high[c]:
+            if c in blocked or load + amount > self.high[c] or (required is not None and self.high[c] != required):
                 continue
             # With cannot-links, clusters with members are never alike.
             own = 0 if self.members[c] == 0 else c + 1 if self.is_linked else 1

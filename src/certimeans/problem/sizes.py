@@ -140,6 +140,8 @@ class SizeLimits:
         Whether every point counts 1.
     follows_weights
         Whether amounts are proportional to the weights of the points.
+    decided
+        Points, or groups, whose cluster is known to have a certain one of the prescribed sums: pairs of both.
     """
 
     amounts: Amounts
@@ -149,6 +151,7 @@ class SizeLimits:
     unit: Fraction
     counts_points: bool
     follows_weights: bool
+    decided: tuple[tuple[int, int], ...] = ()
 
     @property
     def fits(self) -> bool:
@@ -179,7 +182,13 @@ class SizeLimits:
     def merged(self, group_of: IntArray, size: int) -> SizeLimits:
         """Let points with one number in ``group_of`` count as one."""
         amounts = sum_amounts(self.amounts, group_of, size)
-        return replace(self, amounts=amounts)
+        decided = dict.fromkeys((int(group_of[i]), total) for i, total in self.decided)
+        return replace(self, amounts=amounts, decided=tuple(decided))
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """The different sums that are prescribed, in increasing order; empty if none are."""
+        return tuple(sorted(set(self.exact or ())))
 
     def as_number(self, amount: int) -> float:
         """Return an amount in the user's numbers, rounded where it has to be: for information only."""

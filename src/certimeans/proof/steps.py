@@ -66,7 +66,10 @@ class RelaxationStep:
         Positive numbers: costs are counted in ``unit``, weights in ``weight_unit``.
     size_multiplier
         Two numbers for each super-point, of the upper and of the lower limit on sizes; ``None`` if there are no limits,
-        or if the amounts that they count are proportional to the weights.
+        or if the amounts that they count are proportional to the weights and there are no anchors.
+    anchors
+        Super-points whose clusters are known to have certain sizes, no two of them in one cluster; the multipliers are
+        then those of the inequalities that follow from it.
     """
 
     kind: ClassVar[str] = "relaxation"
@@ -79,6 +82,7 @@ class RelaxationStep:
     unit: float
     weight_unit: float
     size_multiplier: FloatArray | None = None
+    anchors: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +101,15 @@ class BranchStep:
     j: int
     together: int
     apart: int
+
+
+@dataclass(frozen=True)
+class SizeBranchStep:
+    """The cluster of a point has one of the prescribed sizes: an entry for each different one, in increasing order."""
+
+    kind: ClassVar[str] = "branch_sizes"
+    point: int
+    entries: tuple[int, ...]
 
 
 BoundStep: TypeAlias = CovarianceStep | RelaxationStep
@@ -137,6 +150,15 @@ class PartsStep:
 
 
 Inference: TypeAlias = IdenticalStep | MergeStep
-Step: TypeAlias = IdenticalStep | MergeStep | CovarianceStep | RelaxationStep | InfeasibleStep | BranchStep | PartsStep
+Step: TypeAlias = (
+    IdenticalStep
+    | MergeStep
+    | CovarianceStep
+    | RelaxationStep
+    | InfeasibleStep
+    | BranchStep
+    | SizeBranchStep
+    | PartsStep
+)
 Proof: TypeAlias = tuple[tuple[Step, ...], ...]
 """One tuple of steps per entry; entry 0 is the root."""

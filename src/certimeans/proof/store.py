@@ -20,12 +20,14 @@ from certimeans.proof.steps import (
     InfeasibleStep,
     MergeStep,
     RelaxationStep,
+    SizeBranchStep,
     Step,
 )
 
 Arrays = dict[str, NDArray[Any]]
 Plain = dict[str, Any]
 
+_WITHOUT_DATA: dict[str, Step] = {step.kind: step for step in (IdenticalStep(), CovarianceStep(), InfeasibleStep())}
 _RELAXATION_ARRAYS = {
     # name in the file: (field of the step, type)
     "groups": ("group_of", "<i8"),
@@ -47,10 +49,14 @@ def to_plain(step: Step) -> tuple[Plain, Arrays]:
         plain |= {"unit": step.unit, "weight_unit": step.weight_unit}
         for name, (field, dtype) in _RELAXATION_ARRAYS.items():
             arrays[name] = getattr(step, field).astype(dtype)
+        if step.anchors:
+            plain["anchors"] = list(step.anchors)
         if step.size_multiplier is not None:
             arrays["size_multiplier"] = step.size_multiplier.astype("<f8")
     elif isinstance(step, BranchStep):
         plain |= {"pair": [step.i, step.j], "together": step.together, "apart": step.apart}
+    elif isinstance(step, SizeBranchStep):
+        plain |= {"point": step.point, "entries": list(step.entries)}
     return plain, arrays
 
 
@@ -65,15 +71,13 @@ def from_plain(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     kind = plain["kind"]
     if kind == MergeStep.kind:
         return MergeStep(arrays["rows"].astype(np.int64))
-    if kind == IdenticalStep.kind:
-        return IdenticalStep()
-    if kind == CovarianceStep.kind:
-        return CovarianceStep()
-    if kind == InfeasibleStep.kind:
-        return InfeasibleStep()
+    if kind in _WITHOUT_DATA:
+        return _WITHOUT_DATA[kind]
     if kind == BranchStep.kind:
         i, j = plain["pair"]
         return BranchStep(int(i), int(j), int(plain["together"]), int(plain["apart"]))
+    if kind == SizeBranchStep.kind:
+        return SizeBranchStep(int(plain["point"]), tuple(int(entry) for entry in plain["entries"]))
     if kind == RelaxationStep.kind:
         fields = {
             field: np.ascontiguousarray(arrays[name].astype(np.dtype(dtype).newbyteorder("=")))
@@ -84,6 +88,7 @@ def from_plain(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
             unit=float(plain["unit"]),
             weight_unit=float(plain["weight_unit"]),
             size_multiplier=None if sizes is None else np.ascontiguousarray(sizes.astype(np.float64)),
+            anchors=tuple(int(a) for a in plain.get("anchors", ())),
             **fields,
         )
     raise ValueError(f"unknown kind of step {kind!r}")

@@ -12,6 +12,7 @@ from certimeans.report.colours import BOUND, INCUMBENT, NODE_LOOKS, UNASSIGNED
 from certimeans.report.figures import ink, make_axes, paper, plain
 from certimeans.report.tree_layout import PlacedNode, place_nodes
 from certimeans.result import SolveResult, relative_gap
+from certimeans.search.node import AnyDecision, SizeDecision
 from certimeans.search.tree import TreeStatus
 
 if TYPE_CHECKING:
@@ -157,13 +158,20 @@ def _label_nodes(placed: list[PlacedNode], ax: Axes, result: SolveResult) -> Non
                 ha="center" if below else "left", va="top" if below else "bottom",
             )  # fmt: skip
         if node.decision is not None and place.parent is not None:
-            sign = "=" if node.decision.together else "≠"
             ax.text(
                 0.5 * (place.x + place.parent.x), 0.5 * (place.depth + place.parent.depth),
-                f"{_short(result, node.decision.i)} {sign} {_short(result, node.decision.j)}",
+                _in_words(result, node.decision),
                 parse_math=False,
                 ha="center", va="center", fontsize=8, bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1.5},
             )  # fmt: skip
+
+
+def _in_words(result: SolveResult, decision: AnyDecision) -> str:
+    if isinstance(decision, SizeDecision):
+        limits = result.instance.limits
+        size = "" if limits is None else limits.in_words(limits.choices[decision.place])
+        return f"{_short(result, decision.point)} in {size}"
+    return f"{_short(result, decision.i)} {'=' if decision.together else '≠'} {_short(result, decision.j)}"
 
 
 def _short(result: SolveResult, point: int) -> str:

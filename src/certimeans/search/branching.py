@@ -1,4 +1,4 @@
-"""Which two super-points to decide on."""
+"""What to decide on: whether two super-points are together, or which size the cluster of one has."""
 
 from __future__ import annotations
 
@@ -6,6 +6,48 @@ import numpy as np
 
 from certimeans._typing import FloatArray
 from certimeans.presolve.contract import SuperPoints
+from certimeans.search.node import AnyDecision, Decision, SizeDecision
+
+_LEAST_DEVIATION = 0.002
+"""From what share on a size that the relaxation sees counts as none of those prescribed."""
+
+
+def branches(matrix: FloatArray, points: SuperPoints) -> tuple[AnyDecision, ...]:
+    """Choose decisions that between them cover every clustering; none if everything is decided."""
+    anchor = branching_anchor(matrix, points)
+    if anchor is not None:
+        assert points.limits is not None  # noqa: S101  # else there are no sizes
+        point = int(points.first_points[anchor])
+        return tuple(SizeDecision(point, place) for place in range(len(points.limits.choices)))
+    pair = branching_pair(matrix, points)
+    if pair is None:
+        return ()
+    i, j = points.first_points[list(pair)].tolist()
+    return Decision(i, j, together=True), Decision(i, j, together=False)
+
+
+def branching_anchor(matrix: FloatArray, points: SuperPoints) -> int | None:
+    """Choose a super-point whose cluster has none of the prescribed sizes in Y; ``None`` if sizes are no matter.
+
+    Where amounts are proportional to weights, A_i / Y_ii is the size of i's cluster. We take the super-point where it
+    is farthest from all sizes, times sum_j Y_ij^2 / Y_ii, which is 1 if its row is that of a clustering and less if its
+    own place is in doubt. Once sizes are decided for k - 1 clusters, the last one's is known.
+    """
+    limits = points.limits
+    if limits is None or not limits.follows_weights or len(limits.choices) < 2:
+        return None
+    decided = [i for i, _ in limits.decided]
+    if len(decided) >= points.n_clusters - 1:
+        return None
+    amounts = np.array([int(amount) / limits.total for amount in limits.amounts])
+    choices = np.array([size / limits.total for size in limits.choices])
+    own = np.maximum(np.diag(matrix), np.finfo(float).tiny)
+    fits = amounts <= choices[-1]
+    deviation = np.abs(np.log(own / amounts * choices[:, None])).min(axis=0)
+    score = np.where(fits & (deviation > _LEAST_DEVIATION), deviation * (matrix * matrix).sum(axis=1) / own, -np.inf)
+    score[decided] = -np.inf
+    best = int(np.argmax(score))
+    return best if np.isfinite(score[best]) else None
 
 
 def branching_pair(matrix: FloatArray, points: SuperPoints) -> tuple[int, int] | None:

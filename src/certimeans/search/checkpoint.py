@@ -30,7 +30,7 @@ from certimeans.problem.instance import Instance
 from certimeans.problem.io.atomic import write_atomically
 from certimeans.problem.io.text import read_regular
 from certimeans.proof.store import pack, unpack
-from certimeans.search.node import Decision
+from certimeans.search.node import AnyDecision, Decision, SizeDecision
 from certimeans.search.statistics import NodeWork, RunStatistics
 from certimeans.search.tree import Steps, Tree, TreeNode, TreeStatus
 
@@ -85,6 +85,7 @@ class CheckpointStore:
         self.folder = folder
         self._fingerprint = instance.fingerprint
         self._n_points = instance.n_points
+        self._n_sizes = 0 if instance.limits is None else len(instance.limits.choices)
         self._files: dict[int, tuple[Steps, str]] = {}  # what is written already, by node
         self._named: set[str] = set()  # files that the present checkpoint names
 
@@ -197,7 +198,7 @@ class CheckpointStore:
     def _from_plain(self, plain: dict[str, Any]) -> SavedSearch:
         steps = {int(number): self._load_steps(int(number), entry) for number, entry in plain["steps"].items()}
         nodes = [_node(*fields) for fields in plain["nodes"]]
-        named = [i for node in nodes if node.decision is not None for i in (node.decision.i, node.decision.j)]
+        named = [i for node in nodes for i in _points_of(node.decision)]
         if named and not 0 <= min(named) <= max(named) < self._n_points:
             raise ValueError("a decision names a point that does not exist")
         labels = plain["labels"]
@@ -207,7 +208,9 @@ class CheckpointStore:
                 raise ValueError("labels of the wrong length")
         self._named = {_file_name(n, entry["arrays"]) for n, entry in plain["steps"].items()}
         return SavedSearch(
-            Tree.of(nodes, steps), None if labels is None else tuple(labels.tolist()), _statistics(plain["statistics"])
+            Tree.of(nodes, steps, self._n_sizes),
+            None if labels is None else tuple(labels.tolist()),
+            _statistics(plain["statistics"]),
         )
 
     def _load_steps(self, number: int, entry: dict[str, Any]) -> Steps:
@@ -273,11 +276,23 @@ def _finite(bound: float) -> Any:
 def _node(
     number: int, parent: int, decision: list[Any] | None, status: str, bound: float | None, size: int, seconds: float
 ) -> TreeNode:
-    made = None if decision is None else Decision(int(decision[0]), int(decision[1]), bool(decision[2]))
+    made = None if decision is None else _decision(*decision)
     if int(size) < 0 or not (math.isfinite(seconds) and seconds >= 0):
         raise ValueError("a node of no size or time")
     claimed = math.inf if bound is None else float(bound)
     return TreeNode(int(number), int(parent), made, TreeStatus(status), claimed, int(size), float(seconds))
+
+
+def _decision(first: int, second: int, together: bool | None = None) -> AnyDecision:  # as stored
+    if together is None:
+        return SizeDecision(int(first), int(second))
+    return Decision(int(first), int(second), bool(together))
+
+
+def _points_of(decision: AnyDecision | None) -> tuple[int, ...]:
+    if isinstance(decision, SizeDecision):
+        return (decision.point,)
+    return () if decision is None else (decision.i, decision.j)
 
 
 def _digest(content: bytes) -> str:

@@ -17,7 +17,6 @@ from certimeans.search.checkpointer import Checkpointer
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress, reason_to_stop
 from certimeans.search.node import (
-    Decision,
     Inheritance,
     NodeOutcome,
     NodeReport,
@@ -273,9 +272,8 @@ class Coordinator:
 
     def _settle(self, number: int, outcome: NodeOutcome) -> None:
         self.tree.settle(outcome)
-        if outcome.status is NodeStatus.BRANCHED and outcome.branching_pair is not None:
-            for together in (True, False):
-                decision = Decision(*outcome.branching_pair, together)
+        if outcome.status is NodeStatus.BRANCHED:
+            for decision in outcome.children:
                 self._enqueue(self.tree.add(number, decision, outcome.lower_bound), outcome.inheritance)
         elif outcome.status is NodeStatus.UNRESOLVED:  # it stays open, from where it got to
             self._enqueue(self.tree.nodes[number], outcome.inheritance)

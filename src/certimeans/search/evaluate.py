@@ -28,10 +28,11 @@ from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering, by_first_appearance
 from certimeans.proof.steps import CovarianceStep, IdenticalStep, InfeasibleStep, MergeStep, RelaxationStep, Step
 from certimeans.search.background import LARGE_SIZE
-from certimeans.search.branching import branching_pair
+from certimeans.search.branching import branches
+from certimeans.search.decisions import as_pairs, pairs_of_groups, with_decided_sizes
 from certimeans.search.memory import memory_limit
 from certimeans.search.node import (
-    Decision,
+    AnyDecision,
     NodeOutcome,
     NodeReport,
     NodeStatus,
@@ -175,10 +176,9 @@ class _Evaluation:
 
     def _branch(self, points: SuperPoints, answer: Answer) -> NodeOutcome:
         assert answer.matrix is not None  # noqa: S101  # the relaxation always has one
-        pair = branching_pair(answer.matrix, points)
-        if pair is None:
-            return self._outcome(NodeStatus.PRUNED)
-        return self._outcome(NodeStatus.BRANCHED, answer, pair=points.first_points[list(pair)])
+        children = branches(answer.matrix, points)
+        status = NodeStatus.BRANCHED if children else NodeStatus.PRUNED
+        return self._outcome(status, answer if children else None, children=children)
 
     def _restrict(self) -> tuple[SuperPoints, IntArray, IntArray | None]:
         """Return the node's super-points, the inference behind them, and a colouring, which may not be known."""
@@ -303,7 +303,7 @@ class _Evaluation:
         answer: Answer | None = None,
         *,
         lower_bound: float | None = None,
-        pair: IntArray | None = None,
+        children: tuple[AnyDecision, ...] = (),
         remark: str = "",
     ) -> NodeOutcome:
         infeasible = status is NodeStatus.INFEASIBLE
@@ -314,7 +314,7 @@ class _Evaluation:
             size=self.size,
             labels=self.best_labels,
             steps=self._steps(InfeasibleStep() if infeasible else self.bound.step),
-            branching_pair=None if pair is None else (int(pair[0]), int(pair[1])),
+            children=children,
             inheritance=None if answer is None else answer.start,
             cuts=self.rounds[-1].n_cuts if self.rounds else 0,
             work=_work(self.rounds),
@@ -335,15 +335,16 @@ def node_super_points(
     """
     instance, parent = presolved.instance, task.inheritance
     groups = parent.group_of if isinstance(parent, WarmStart) else presolved.super_points.group_of
-    points = contract(instance, groups)
-    merged = connected(points.size, _decided_pairs(task.decisions, groups, together=True))
-    points = points.merge(merged, _decided_pairs(task.decisions, groups, together=False))
+    points = with_decided_sizes(contract(instance, groups), task.decisions)
+    pairs = as_pairs(task.decisions, instance.limits)
+    merged = connected(points.size, pairs_of_groups(pairs, groups, together=True))
+    points = points.merge(merged, pairs_of_groups(pairs, groups, together=False))
     if points.size < instance.n_clusters:
         raise Contradiction  # decisions to join leave fewer groups than clusters
     return infer(points, deadline)
 
 
-def prove_again(presolved: Presolved, decisions: tuple[Decision, ...], steps: tuple[Step, ...]) -> float:
+def prove_again(presolved: Presolved, decisions: tuple[AnyDecision, ...], steps: tuple[Step, ...]) -> float:
     """Prove the bound of a saved node again, in the user's units.
 
     Parameters
@@ -374,7 +375,7 @@ def prove_again(presolved: Presolved, decisions: tuple[Decision, ...], steps: tu
 
 
 def resumed_inheritance(
-    presolved: Presolved, decisions: tuple[Decision, ...], steps: tuple[Step, ...]
+    presolved: Presolved, decisions: tuple[AnyDecision, ...], steps: tuple[Step, ...]
 ) -> WarmStart | None:
     """Rebuild what a node starts from, given what proves a bound on the way to it; ``None`` if that does not fit it.
 
@@ -394,7 +395,7 @@ def resumed_inheritance(
         return None
 
 
-def _stated(presolved: Presolved, decisions: tuple[Decision, ...], group_of: IntArray) -> SuperPoints:
+def _stated(presolved: Presolved, decisions: tuple[AnyDecision, ...], group_of: IntArray) -> SuperPoints:
     """Contract the instance to given groups, and add what decisions put apart.
 
     Raises
@@ -403,16 +404,11 @@ def _stated(presolved: Presolved, decisions: tuple[Decision, ...], group_of: Int
         If a cannot-link has both ends in one group.
     """
     try:
-        points = contract(presolved.instance, group_of)
-        return points.merge(np.arange(points.size), _decided_pairs(decisions, group_of, together=False))
+        points = with_decided_sizes(contract(presolved.instance, group_of), decisions)
+        pairs = as_pairs(decisions, presolved.instance.limits)
+        return points.merge(np.arange(points.size), pairs_of_groups(pairs, group_of, together=False))
     except Contradiction:
         raise ValueError("the decisions contradict the constraints") from None
-
-
-def _decided_pairs(decisions: tuple[Decision, ...], group_of: IntArray, *, together: bool) -> IntArray:
-    """Return the pairs of groups that decisions put together, or apart."""
-    pairs = [(group_of[d.i], group_of[d.j]) for d in decisions if d.together == together]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def _checked(presolved: Presolved, labels: IntArray) -> Clustering | None:

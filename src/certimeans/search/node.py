@@ -20,6 +20,16 @@ class Decision(NamedTuple):
     together: bool
 
 
+class SizeDecision(NamedTuple):
+    """The cluster of an original point has a certain one of the different sizes, numbered from the smallest."""
+
+    point: int
+    place: int
+
+
+AnyDecision: TypeAlias = Decision | SizeDecision
+
+
 class NodeStatus(Enum):
     """What became of a node."""
 
@@ -56,7 +66,7 @@ class NodeTask:
     """
 
     number: int
-    decisions: tuple[Decision, ...]
+    decisions: tuple[AnyDecision, ...]
     inheritance: Inheritance | None
     lower_bound: float
     incumbent_cost: float
@@ -100,8 +110,8 @@ class NodeOutcome:
         What this evaluation proved: a :class:`~certimeans.proof.steps.MergeStep` if anything was inferred, then at most
         one bound step, which is left out if the task's bound is no worse; or an
         :class:`~certimeans.proof.steps.InfeasibleStep`.
-    branching_pair
-        Two points to decide on, if the node is to be branched on.
+    children
+        What distinguishes its children, if the node is to be branched on; between them they cover every clustering.
     inheritance
         What its children start from, or the node itself when it is taken up again.
     cuts
@@ -116,7 +126,7 @@ class NodeOutcome:
     size: int
     labels: IntArray | None
     steps: tuple[Step, ...]
-    branching_pair: tuple[int, int] | None
+    children: tuple[AnyDecision, ...]
     inheritance: Inheritance | None
     cuts: int
     work: NodeWork

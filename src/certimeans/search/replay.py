@@ -12,7 +12,8 @@ from certimeans.presolve.identical import unite_identical
 from certimeans.presolve.reduce import Presolved
 from certimeans.problem.instance import Instance
 from certimeans.proof.steps import IdenticalStep, Inference, MergeStep, Step
-from certimeans.search.node import Decision
+from certimeans.search.decisions import as_pairs
+from certimeans.search.node import AnyDecision
 
 
 class _Groups:
@@ -66,7 +67,7 @@ def inference_of_presolve(presolved: Presolved) -> tuple[Inference, ...]:
     return (*identical, MergeStep(presolved.merges)) if len(presolved.merges) else identical
 
 
-def proven_groups(instance: Instance, decisions: Iterable[Decision], steps: Iterable[Step]) -> IntArray:
+def proven_groups(instance: Instance, decisions: Iterable[AnyDecision], steps: Iterable[Step]) -> IntArray:
     """Return the group of each point that constraints, decisions and the inference among ``steps`` prove.
 
     Identical points are united before anything is decided, so that step may only come from the root.
@@ -76,7 +77,7 @@ def proven_groups(instance: Instance, decisions: Iterable[Decision], steps: Iter
     ValueError
         If a row of a merge step has no reason, or what is stated contradicts itself.
     """
-    groups, decided = _Groups(instance.n_points), tuple(decisions)
+    groups, decided = _Groups(instance.n_points), as_pairs(tuple(decisions), instance.limits)
     together = [(d.i, d.j) for d in decided if d.together]
     apart = [(d.i, d.j) for d in decided if not d.together]
     united, steps = _united_at_the_root(instance, tuple(steps))

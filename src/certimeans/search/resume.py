@@ -16,11 +16,11 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.proof.steps import MergeStep, Step
 from certimeans.search.background import LARGE_SIZE, in_background, result_before
 from certimeans.search.evaluate import prove_again
-from certimeans.search.node import Decision
+from certimeans.search.node import AnyDecision
 from certimeans.search.replay import inference_of_presolve, proven_groups
 from certimeans.search.tree import ROOT, Steps, Tree, TreeNode, TreeStatus, followed_by, is_bound
 
-Prove = Callable[[Presolved, tuple[Decision, ...], Steps], float]
+Prove = Callable[[Presolved, tuple[AnyDecision, ...], Steps], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,8 @@ def prove_tree(
     prove
         See :func:`certimeans.search.evaluate.prove_again`.
     """
-    tree = Tree.of(saved.nodes)
+    limits = presolved.instance.limits
+    tree = Tree.of(saved.nodes, n_sizes=0 if limits is None else len(limits.choices))
     nothing = presolved.super_points.scale.nothing_proven
     root_bound = nothing
     for node in saved.nodes:

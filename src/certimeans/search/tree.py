@@ -17,9 +17,10 @@ from certimeans.proof.steps import (
     PartsStep,
     Proof,
     RelaxationStep,
+    SizeBranchStep,
     Step,
 )
-from certimeans.search.node import Decision, NodeOutcome, NodeStatus
+from certimeans.search.node import AnyDecision, Decision, NodeOutcome, NodeStatus, SizeDecision
 
 Steps = tuple[Step, ...]
 ROOT = 0
@@ -47,7 +48,7 @@ class TreeNode:
     number, parent
         Numbers in order of creation; the root is 0 and has the parent -1.
     decision
-        What distinguishes it from its sibling; ``None`` for the root.
+        What distinguishes it from its siblings; ``None`` for the root.
     lower_bound
         Proven, in the user's units; infinite if infeasible.
     size
@@ -58,7 +59,7 @@ class TreeNode:
 
     number: int
     parent: int
-    decision: Decision | None
+    decision: AnyDecision | None
     status: TreeStatus
     lower_bound: float
     size: int = 0
@@ -112,7 +113,7 @@ class Tree:
     Attributes
     ----------
     steps
-        By node, in the order in which they apply. The bound step of a branched node is dropped once both its children
+        By node, in the order in which they apply. The bound step of a branched node is dropped once all its children
         are proven without it; only the root's is always kept.
     """
 
@@ -122,14 +123,20 @@ class Tree:
     _proven: set[int] = field(default_factory=set)  # infeasible, or bounded by their own steps or their children's
 
     @classmethod
-    def of(cls, nodes: Sequence[TreeNode], steps: dict[int, Steps] | None = None) -> Tree:
+    def of(cls, nodes: Sequence[TreeNode], steps: dict[int, Steps] | None = None, n_sizes: int = 0) -> Tree:
         """Build a tree again from its nodes and steps.
+
+        Parameters
+        ----------
+        n_sizes
+            How many different sizes are prescribed.
 
         Raises
         ------
         ValueError
-            If nodes are not numbered from 0 on, parents first, or do not have either no children or two: one with two
-            points together, one with the same two apart. Or if the root has a decision: nothing would cover the rest.
+            If nodes are not numbered from 0 on, parents first, or have children that do not cover them: these have to
+            be none; or one with two points together and one with the same two apart; or one for each size that the
+            cluster of a point may have. Or if the root has a decision: nothing would cover the rest.
         """
         tree = cls()
         for number, node in enumerate(nodes):
@@ -140,7 +147,7 @@ class Tree:
             tree.nodes.append(node)
             tree._children.setdefault(node.parent, []).append(number)
         for parent, children in tree._children.items():
-            if parent >= 0 and not _is_split([nodes[child].decision for child in children]):
+            if parent >= 0 and not _is_split([nodes[child].decision for child in children], n_sizes):
                 raise ValueError(f"the children of node {parent} do not cover it")
         for number in sorted(steps or {}, reverse=True):  # children first
             if not 0 <= number < len(nodes):
@@ -148,7 +155,7 @@ class Tree:
             tree._set_steps(number, (steps or {})[number])
         return tree
 
-    def add(self, parent: int, decision: Decision | None, lower_bound: float) -> TreeNode:
+    def add(self, parent: int, decision: AnyDecision | None, lower_bound: float) -> TreeNode:
         """Create an open node."""
         self._children.setdefault(parent, []).append(len(self.nodes))
         self.nodes.append(TreeNode(len(self.nodes), parent, decision, TreeStatus.OPEN, lower_bound))
@@ -174,7 +181,7 @@ class Tree:
         self.nodes[number] = replace(self.nodes[number], status=status, lower_bound=lower_bound)
 
     def children(self, number: int) -> tuple[int, ...]:
-        """Return the numbers of a node's children: two or none."""
+        """Return the numbers of a node's children."""
         return tuple(self._children.get(number, ()))
 
     def path(self, number: int) -> tuple[int, ...]:
@@ -185,7 +192,7 @@ class Tree:
             number = self.nodes[number].parent
         return tuple(reversed(path))
 
-    def decisions(self, number: int) -> tuple[Decision, ...]:
+    def decisions(self, number: int) -> tuple[AnyDecision, ...]:
         """Return all decisions from the root to a node."""
         made = (self.nodes[n].decision for n in self.path(number))
         return tuple(decision for decision in made if decision is not None)
@@ -214,12 +221,14 @@ class Tree:
         return tuple((*self.steps.get(node.number, ()), *self._branch(node.number)) for node in self.nodes)
 
     def _branch(self, number: int) -> Steps:
-        children = self.children(number)
-        by_side = {decision.together: child for child in children if (decision := self.nodes[child].decision)}
-        if not by_side:
+        made = {child: self.nodes[child].decision for child in self.children(number)}
+        by_place = {decision.place: child for child, decision in made.items() if isinstance(decision, SizeDecision)}
+        by_side = {decision.together: child for child, decision in made.items() if isinstance(decision, Decision)}
+        decision = next(iter(made.values()), None)
+        if isinstance(decision, SizeDecision):
+            return (SizeBranchStep(decision.point, tuple(by_place[place] for place in sorted(by_place))),)
+        if decision is None:
             return ()
-        decision = self.nodes[children[0]].decision
-        assert decision is not None  # noqa: S101  # only the root has none
         return (BranchStep(decision.i, decision.j, together=by_side[True], apart=by_side[False]),)
 
     def _set_steps(self, number: int, steps: Steps) -> None:
@@ -239,11 +248,16 @@ class Tree:
                 self.drop_bound(number)
 
 
-def _is_split(decisions: Sequence[Decision | None]) -> bool:
-    """Whether one of two decisions puts two points together, and the other one the same two apart."""
-    if len(decisions) != 2:
+def _is_split(decisions: Sequence[AnyDecision | None], n_sizes: int) -> bool:
+    """Whether decisions cover every case: two points together and apart, or every size of a point's cluster once."""
+    sizes = [decision for decision in decisions if isinstance(decision, SizeDecision)]
+    pairs = [decision for decision in decisions if isinstance(decision, Decision)]
+    if sizes:
+        places = sorted(decision.place for decision in sizes)
+        return not pairs and places == list(range(n_sizes)) and len({decision.point for decision in sizes}) == 1
+    if len(pairs) != 2:
         return False
-    first, second = decisions
-    if first is None or second is None or first.i == first.j or first.together == second.together:
+    first, second = pairs
+    if first.i == first.j or first.together == second.together:
         return False
     return {first.i, first.j} == {second.i, second.j}

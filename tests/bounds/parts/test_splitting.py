@@ -119,4 +119,4 @@ def test_a_start_from_a_solved_part_saves_rounds() -> None:
     assert start_from(template, parts[1]) is not None
     cold, warm = bound_part(parts[1], effort), bound_part(parts[1], effort, template=template)
     assert warm.rounds <= cold.rounds
-    assert warm.value <= warm.own_cost * (1 + 1e-12)
+    assert warm.value <= warm.cost * (1 + 1e-12)

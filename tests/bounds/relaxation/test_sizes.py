@@ -11,7 +11,11 @@ from certimeans.bounds.relaxation.safe_bound import safe_lower_bound
 from certimeans.bounds.relaxation.sizes import most_unequal_sizes
 from certimeans.presolve.contract import contract
 from certimeans.presolve.graph import Contradiction, connected
+from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
+from certimeans.search.evaluate import node_super_points
+from certimeans.search.node import NodeTask, SizeDecision
+from tests.oracles.brute_force import exact_cost, feasible_partitions
 from tests.oracles.sizes import LimitedInstance, limited_instance
 
 
@@ -40,6 +44,79 @@ def relaxed(stated: LimitedInstance) -> tuple[Relaxation, list[FloatArray], Inst
     return relaxation, [matrix_of(relaxation, [labels[i] for i in first]) for labels in partitions], instance
 
 
+def sizes_decided(seed: int) -> tuple[Relaxation, list[FloatArray], float]:
+    """Decide the sizes of the clusters of some points as a clustering has them.
+
+    Returns the relaxation, the matrix of every clustering that agrees, and the least cost of these in working units.
+    """
+    random = np.random.default_rng(seed)
+    n, k = int(random.integers(5, 8)), int(random.integers(2, 4))
+    labels = [*range(k), *random.integers(0, k, size=n - k).tolist()]
+    points = random.normal(size=(n, 2))
+    sizes = np.bincount(labels)
+    instance = Instance.create(points, k, sizes=sizes, must_link=[(k, labels[k])])
+    limits = instance.limits
+    assert limits is not None
+    chosen = random.choice(n, size=int(random.integers(1, k + 1)), replace=False).tolist()
+    decisions = [SizeDecision(i, limits.choices.index(int(sizes[labels[i]]))) for i in chosen]
+    problem = presolve(instance)
+    task = NodeTask(1, tuple(decisions), None, 0.0, np.inf, 0.0, seed=0, seconds=None)
+    node, _ = node_super_points(problem, task)
+    relaxation = Relaxation.from_super_points(node)
+    agreeing = [
+        found
+        for found in feasible_partitions(n, k, [(k, labels[k])], [])
+        if sorted(np.bincount(found)) == sorted(sizes)
+        and all(found.count(found[i]) == sizes[labels[i]] for i in chosen)
+    ]
+    matrices = [matrix_of(relaxation, [found[i] for i in node.first_points]) for found in agreeing]
+    best = min(exact_cost(points.tolist(), found) for found in agreeing)
+    return relaxation, matrices, float(best) / node.scale.unit
+
+
+@pytest.mark.parametrize("seeds", range(0, 90, 30))
+def test_decided_sizes_say_what_is_true(seeds: int) -> None:
+    """Box, rows, forbidden pairs and bounds of random multipliers, at every clustering that agrees with decisions."""
+    random, anchored = np.random.default_rng(seeds), 0
+    for seed in range(seeds, seeds + 30):
+        relaxation, matrices, best = sizes_decided(seed)
+        size, box, rows = relaxation.size, relaxation.box, relaxation.size_rows
+        assert box is not None
+        for matrix in matrices:
+            assert not matrix[relaxation.forbidden].any(), seed
+            assert (matrix <= box.upper * (1 + 1e-12)).all(), seed
+            assert (matrix.diagonal() >= box.lower * (1 - 1e-12)).all(), seed
+            slack = np.triu(random.normal(size=(size, size))).astype(np.float32)
+            value, error = box.least(slack, relaxation.forbidden)
+            full = slack + np.triu(slack, 1).T
+            assert value - error <= (np.where(relaxation.forbidden, 0, full) * matrix).sum() + 1e-9, seed
+            if rows is not None:
+                anchored += 1
+                multipliers = random.random((size, 2))
+                total, _ = rows.weighted_sum(multipliers)
+                assert (total * matrix).sum() <= rows.right_side(multipliers)[0] + 1e-9, seed
+        empty = CutRows.build(Cuts.none(), relaxation)
+        for scale in (0.0, 0.1, 10.0):
+            dual, sizes = scale * random.normal(size=(size, size)), scale * random.normal(size=(size, 2))
+            bound = safe_lower_bound(relaxation, empty, np.empty(0), dual, None if rows is None else sizes)
+            assert bound.safe_lower_bound <= best * (1 + 1e-12), seed
+    assert anchored > 20
+
+
+def test_all_anchors_but_one_leave_no_freedom() -> None:
+    """Two clusters, sizes 1 and 3, the first point alone: the rows hold with equality at the one clustering."""
+    problem = presolve(Instance.create(np.eye(4), 2, sizes=[1, 3]))
+    task = NodeTask(1, (SizeDecision(0, 0),), None, 0.0, np.inf, 0.0, seed=0, seconds=None)
+    relaxation = Relaxation.from_super_points(node_super_points(problem, task)[0])
+    rows, matrix = relaxation.size_rows, matrix_of(relaxation, [0, 1, 1, 1])
+    assert rows is not None
+    assert rows.anchors == (0,)
+    for column in range(2):
+        multipliers = np.zeros((4, 2))
+        multipliers[:, column] = 1.0
+        assert (rows.weighted_sum(multipliers)[0] * matrix).sum() == pytest.approx(rows.right_side(multipliers)[0])
+
+
 @pytest.mark.parametrize("seeds", range(0, 150, 50))
 def test_every_clustering_satisfies_what_is_said(seeds: int) -> None:
     """Box, diagonal, rows and forbidden pairs; both ways of stating limits occur."""
@@ -63,8 +140,10 @@ def test_every_clustering_satisfies_what_is_said(seeds: int) -> None:
                 assert value - error <= (np.where(relaxation.forbidden, 0, full) * matrix).sum() + 1e-9, seed
             if relaxation.size_rows is not None:
                 rows += 1
-                total, sizes = relaxation.size_rows.weighted_sum(random.random((size, 2)))
-                assert (total * matrix).sum() <= 1e-12 * np.abs(sizes * matrix).sum() + 1e-12, seed
+                multipliers = random.random((size, 2))
+                total, sizes = relaxation.size_rows.weighted_sum(multipliers)
+                right_side, _ = relaxation.size_rows.right_side(multipliers)
+                assert (total * matrix).sum() <= right_side + 1e-12 * np.abs(sizes * matrix).sum() + 1e-12, seed
     assert boxes > 20
     assert rows > 20
 

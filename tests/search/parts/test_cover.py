@@ -10,7 +10,7 @@ from certimeans.search.parts.cover import Cover, Known
 
 def known(value: float, name: str) -> Known:
     """Make up a part whose clustering costs 10."""
-    return Known(value, 10.0, 10.0, [[{"kind": name}]], Path(name))
+    return Known(value, 10.0, [[{"kind": name}]], Path(name))
 
 
 def test_a_united_part_counts_once_it_proves_more() -> None:

@@ -14,9 +14,9 @@ def given(**changes: float) -> Circumstances:
     return Circumstances(**{**usual, "capacity": 2, **changes})  # type: ignore[arg-type]
 
 
-def law(loss: float, seconds: float) -> Callable[[int], Pilot]:
+def law(loss: float, seconds: float) -> Callable[[int, float], Pilot]:
     """Make up a pilot whose loss halves and whose time rises six-fold with twice the size, from that at size 400."""
-    return lambda size: Pilot(loss * 400 / size, seconds * (size / 400) ** math.log2(6))
+    return lambda size, _: Pilot(loss * 400 / size, seconds * (size / 400) ** math.log2(6))
 
 
 def test_the_smallest_parts_that_reach_the_gap_are_taken() -> None:
@@ -32,9 +32,22 @@ def test_a_time_limit_makes_parts_smaller() -> None:
     assert choose_size(given(seconds=0.01), law(3e-3, 2.0)) == 100
 
 
-def test_a_pilot_that_is_cut_short_is_too_slow() -> None:
-    """Whatever it says about its loss."""
-    assert choose_size(given(seconds=100.0), lambda size: Pilot(0.0, 0.1, is_cut_short=size > 100)) == 100
+def test_pilots_within_the_time_of_a_part_decide() -> None:
+    """Large parts have time for few iterations, and small ones lose by splitting: the size between is taken."""
+    losses = {400: 0.2, 200: 0.03, 100: 0.08}
+    shares: dict[int, float] = {}
+
+    def pilot(size: int, seconds: float) -> Pilot:
+        shares[size] = seconds
+        return Pilot(losses[size], seconds, is_cut_short=True)
+
+    assert choose_size(given(seconds=1.0), pilot) == 200
+    assert shares == {400: 2 / 25, 200: 2 / 50, 100: 2 / 100}
+
+
+def test_smaller_parts_are_taken_if_they_reach_the_gap_sooner() -> None:
+    """Both lose less than what is asked for; small ones take less time."""
+    assert choose_size(given(gap=1e-2), law(2e-3, 1.0)) == 100
 
 
 def test_as_few_parts_are_united_as_needed() -> None:

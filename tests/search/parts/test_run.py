@@ -229,7 +229,7 @@ def test_a_task_carries_its_own_points_and_nothing_else() -> None:
         task = PartTask(((0,),), (part,), Effort(1e-3, 0.5, 4))
         sizes.append(len(pickle.dumps(task)))
         (outcome,) = perform_parts(pickle.loads(pickle.dumps(task)))  # noqa: S301  # our own
-        assert 0 < outcome.value <= outcome.own_cost * (1 + 1e-9)
+        assert 0 < outcome.value <= outcome.cost * (1 + 1e-9)
     assert abs(sizes[1] - sizes[0]) < 500
 
 

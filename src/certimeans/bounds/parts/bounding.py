@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from certimeans._typing import IntArray
 from certimeans.bounds.covariance import CovarianceBounder
 from certimeans.bounds.parts.matching import Template, start_from
 from certimeans.bounds.parts.problem import Part, cost_of
-from certimeans.bounds.protocol import Answer, Bound, Question, StopReason
+from certimeans.bounds.protocol import Answer, Question, StopReason
 from certimeans.bounds.relaxation.bounder import RelaxationBounder, WarmStart
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.bounds.relaxation.model import Relaxation
@@ -19,10 +18,13 @@ from certimeans.bounds.relaxation.proof import prove_again
 from certimeans.deadline import Deadline
 from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.contract import SuperPoints
-from certimeans.proof.steps import BoundStep, CovarianceStep, RelaxationStep
+from certimeans.proof.steps import BoundStep, CovarianceStep
 
-_MANTISSA_BITS = 11
+_SLACK_BITS = 11
 """Bits of the slack that are kept: its rounding hardly changes a bound, and fewer bits make smaller certificates."""
+
+_ASKED_EARLY = 2
+"""When the target is asked for so often, a part's own clustering is looked for."""
 
 _MOST_HIDDEN = 0.01
 """What a relaxation may stay below its part's own clustering, relatively, because that is far from the whole's."""
@@ -62,10 +64,8 @@ class PartBound:
         Proven lower bound, in the user's units; 0 without a step.
     step
         What proves it.
-    cost, own_cost
-        About the cost of the whole's clustering in this part, and of the best clustering of the part that was found.
-    labels
-        That best clustering, of the part's super-points.
+    cost
+        About the cost of the whole's clustering in this part, or of the part's own if there is none of the whole.
     reason
         Why the relaxation ended.
     rounds, n_cuts
@@ -77,10 +77,7 @@ class PartBound:
     value: float
     step: BoundStep | None
     cost: float
-    own_cost: float
-    labels: IntArray
     reason: StopReason
-    seconds: float
     rounds: int = 0
     n_cuts: int = 0
     start: WarmStart | None = None
@@ -90,34 +87,23 @@ def bound_part(
     part: Part, effort: Effort, *, template: Template | None = None, seed: int = 0, deadline: Deadline | None = None
 ) -> PartBound:
     """Bound a part from below as far as it is worth; a part that nothing can be said about has the bound 0."""
-    began = time.perf_counter()
     deadline = deadline or Deadline()
     points = part.super_points
     cost = cost_of(points, part.labels)
     if part.size < part.n_clusters or points.scatter == 0:
-        return PartBound(0.0, None, cost, 0.0, part.labels, StopReason.REACHED, time.perf_counter() - began)
+        return PartBound(0.0, None, cost, StopReason.REACHED)
+    aim = _Aim(part, points, cost, effort, seed, deadline)
     cheap = CovarianceBounder().bound(Question(points, lambda: np.inf)).bound
-    labels = _own_clustering(part, points, effort, seed, deadline)
-    own_cost = min(cost, cost_of(points, labels))
-    cost = cost if effort.follows_clustering else own_cost
-    target = _target(cost, own_cost, effort)
-    if cheap.value >= target or deadline.passed():
-        reason = StopReason.REACHED if cheap.value >= target else StopReason.DEADLINE
-        return PartBound(cheap.value, cheap.step, cost, own_cost, labels, reason, time.perf_counter() - began)
-    answer = _relax(part, points, target, effort, template, seed, deadline)
-    bound = answer.bound
-    if isinstance(bound.step, RelaxationStep):
-        bound = _with_fewer_bits(points, bound, bound.step, target)
-    if cheap.value >= bound.value:
-        bound = cheap
+    if cheap.value >= aim.value or deadline.passed():
+        reason = StopReason.REACHED if cheap.value >= aim.value else StopReason.DEADLINE
+        return PartBound(cheap.value, cheap.step, aim.cost, reason)
+    answer = _relax(part, points, aim, effort, template, seed, deadline)
+    bound = max(answer.bound, cheap, key=lambda bound: bound.value)
     return PartBound(
         bound.value,
         bound.step,
-        cost,
-        own_cost,
-        labels,
+        aim.cost,
         answer.reason,
-        time.perf_counter() - began,
         len(answer.rounds),
         bound.n_cuts,
         answer.start if isinstance(answer.start, WarmStart) else None,
@@ -130,7 +116,7 @@ def own_loss(part: Part, effort: Effort, seed: int, deadline: Deadline) -> float
     cost = cost_of(points, part.labels)
     if part.size < part.n_clusters or points.scatter == 0 or cost == 0:
         return 0.0
-    return max(0.0, 1 - cost_of(points, _own_clustering(part, points, effort, seed, deadline)) / cost)
+    return max(0.0, 1 - _own_cost(part, points, effort, seed, deadline) / cost)
 
 
 def prove_part_again(part: Part, step: BoundStep) -> float:
@@ -152,39 +138,63 @@ def prove_part_again(part: Part, step: BoundStep) -> float:
     return points.scale.to_user(prove_again(step, Relaxation.from_super_points(points)).safe_lower_bound)
 
 
-def _own_clustering(part: Part, points: SuperPoints, effort: Effort, seed: int, deadline: Deadline) -> IntArray:
+def _own_cost(part: Part, points: SuperPoints, effort: Effort, seed: int, deadline: Deadline) -> float:
     """Look for a clustering of the part that is better than the whole's: no bound can be above its cost."""
     settings = SearchSettings(n_searches=effort.searches, islands=1, most_dense_searches=1)
     start = part.labels if len(np.unique(part.labels)) == part.n_clusters else None
     found = search_clustering(points, start=start, seed=seed, deadline=deadline, settings=settings)
-    return part.labels if found is None else found
+    return cost_of(points, part.labels if found is None else found)
 
 
-def _target(cost: float, own_cost: float, effort: Effort) -> float:
-    wanted = cost * (1 - effort.gap)
-    hidden = min(effort.relaxation_share * (cost - own_cost), _MOST_HIDDEN * own_cost)
-    beyond_reach = own_cost - max(hidden, effort.relaxation_share * effort.gap * cost)
-    return min(wanted, beyond_reach)
+class _Aim:
+    """What a part's bound is meant to reach. The part's own clustering, which limits it, is looked for when it matters.
+
+    Attributes
+    ----------
+    value
+        The bound that is good enough, as far as is known now.
+    cost
+        See :class:`PartBound`.
+    """
+
+    def __init__(
+        self, part: Part, points: SuperPoints, cost: float, effort: Effort, seed: int, deadline: Deadline
+    ) -> None:
+        self.cost = cost
+        self.value = cost * (1 - effort.gap)
+        self._look_for_own: Callable[[], float] = lambda: _own_cost(part, points, effort, seed, deadline)
+        self._effort = effort
+        self._times_asked = 0
+        if not effort.follows_clustering:
+            self._look()
+
+    def now(self) -> float:
+        """Return the bound to reach; a part that a few iterations did not finish is looked at more closely."""
+        self._times_asked += 1
+        if self._times_asked == _ASKED_EARLY:
+            self._look()
+        return self.value
+
+    def _look(self) -> None:
+        self._times_asked = max(self._times_asked, _ASKED_EARLY)
+        effort = self._effort
+        own_cost = min(self.cost, self._look_for_own())
+        if not effort.follows_clustering:
+            self.cost = own_cost
+        hidden = min(effort.relaxation_share * (self.cost - own_cost), _MOST_HIDDEN * own_cost)
+        beyond_reach = own_cost - max(hidden, effort.relaxation_share * effort.gap * self.cost)
+        self.value = min(self.cost * (1 - effort.gap), beyond_reach)
 
 
 def _relax(
     part: Part,
     points: SuperPoints,
-    target: float,
+    aim: _Aim,
     effort: Effort,
     template: Template | None,
     seed: int,
     deadline: Deadline,
 ) -> Answer:
     start = None if template is None else start_from(template, part)
-    question = Question(points, lambda: target, deadline, seed, start)
-    return RelaxationBounder(effort.cutting_planes).bound(question)
-
-
-def _with_fewer_bits(points: SuperPoints, bound: Bound, step: RelaxationStep, target: float) -> Bound:
-    """Round the slack towards zero, which is legal, and prove the bound again; keep it as it is if that costs much."""
-    mask = np.uint32((0xFFFFFFFF << (23 - _MANTISSA_BITS)) & 0xFFFFFFFF)
-    short = replace(step, slack=(step.slack.view(np.uint32) & mask).view(np.float32))
-    value = points.scale.to_user(prove_again(short, Relaxation.from_super_points(points)).safe_lower_bound)
-    is_enough = value >= min(target, bound.value * (1 - 1e-7))
-    return Bound(value, short, bound.n_cuts) if is_enough else bound
+    settings = replace(effort.cutting_planes, bounds_start=False, slack_bits=_SLACK_BITS)
+    return RelaxationBounder(settings).bound(Question(points, aim.now, deadline, seed, start))

@@ -2,18 +2,26 @@
 
 What splitting loses through different means is the sum over parts p and clusters c of |S_pc|^2 / W_pc, where W is the
 weight of the cluster in the part and S the sum of w (x - mean of the whole cluster): anticlustering. Two blocks with
-the same pattern of labels in different parts are swapped if that lowers the sum.
+the same pattern of labels in different parts are swapped if that lowers the sum. Of many parts some at a time are
+taken, in a processor's cache and on all its cores, after a few swaps that give these groups of parts equal means.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
+from certimeans.bounds.parts.settings import PartSettings
 from certimeans.compilation import compiled, compiled_without_allocation
-from certimeans.randomness import RandomState, random_below
+from certimeans.deadline import Deadline
+from certimeans.randomness import RandomState, random_below, random_state
+
+_BLOCKS_AT_A_TIME = 16_000
+_SWAPPED_BETWEEN_GROUPS = 1_000
+_SWEEPS_BETWEEN_GROUPS = 3
 
 
 class Entries(NamedTuple):
@@ -57,8 +65,99 @@ def totals_of(entries: Entries, part: IntArray, n_parts: int, k: int) -> tuple[F
 
 
 def loss_of(weights: FloatArray, sums: FloatArray) -> float:
-    """Return the sum over parts and clusters of |S|^2 / W."""
-    return float(((sums * sums).sum(axis=2) / np.where(weights > 0, weights, 1.0)).sum())
+    """Return the sum of |S|^2 / W over parts and clusters, or over clusters alone."""
+    return float(((sums * sums).sum(axis=-1) / np.where(weights > 0, weights, 1.0)).sum())
+
+
+def match_means(  # noqa: PLR0913  # all that it depends on
+    entries: Entries,
+    part: IntArray,
+    pattern: IntArray,
+    n_parts: int,
+    k: int,
+    settings: PartSettings,
+    *,
+    seed: int = 0,
+    negligible: float = 0.0,
+    deadline: Deadline | None = None,
+    n_threads: int = 1,
+    is_sample: bool = False,
+) -> float:
+    """Swap blocks of equal pattern until the means match; return what they still cost, in working units.
+
+    Parameters
+    ----------
+    part, pattern
+        Of each block; parts are changed in place.
+    negligible
+        Swaps end when the means cost no more than this.
+    n_threads
+        Groups of parts at a time; the outcome does not depend on it.
+    is_sample
+        Whether only the first group of parts will be looked at.
+    """
+    deadline = deadline or Deadline()
+    n_groups = max(1, min(n_parts // 2, len(part) // _BLOCKS_AT_A_TIME))
+    first_part = np.linspace(0, n_parts, n_groups + 1).astype(np.int64)
+    group_of_part = np.repeat(np.arange(n_groups), np.diff(first_part))
+    if n_groups > 1:
+        _match_groups(entries, part, pattern, group_of_part, k, settings.partners, seed)
+    order = np.lexsort((pattern, group_of_part[part]))
+    sorted_part, sorted_pattern = part[order], pattern[order]
+    ends = np.searchsorted(group_of_part[sorted_part], np.arange(n_groups + 1))
+    entries = _gather(entries, order)
+    weights, sums = totals_of(entries, sorted_part, n_parts, k)
+    states = [random_state([seed, 11, group]) for group in range(n_groups)]
+
+    def sweep_group(group: int) -> int:
+        blocks, parts = slice(ends[group], ends[group + 1]), slice(first_part[group], first_part[group + 1])
+        own = entries._replace(start=entries.start[ends[group] : ends[group + 1] + 1])
+        place = sorted_part[blocks] - first_part[group]
+        starts = _pattern_starts(sorted_pattern[blocks])
+        swaps: int = sweep(own, place, weights[parts], sums[parts], starts, settings.partners, states[group])
+        sorted_part[blocks] = place + first_part[group]
+        return swaps
+
+    groups = range(1 if is_sample else n_groups)
+    with ThreadPoolExecutor(n_threads) as pool:
+        for _ in range(settings.sweeps):
+            if deadline.passed() or loss_of(weights, sums) <= negligible:
+                break
+            if sum(pool.map(sweep_group, groups)) < ends[len(groups)] // 1000:
+                break
+    part[order] = sorted_part
+    return loss_of(weights, sums)
+
+
+def _match_groups(
+    entries: Entries, part: IntArray, pattern: IntArray, group_of_part: IntArray, k: int, partners: int, seed: int
+) -> None:
+    """Swap some blocks between groups of parts, so that swaps inside groups can match the rest."""
+    n_groups = int(group_of_part[-1]) + 1
+    some = np.arange(0, len(part), max(1, len(part) // (n_groups * _SWAPPED_BETWEEN_GROUPS)))
+    some = some[np.argsort(pattern[some], kind="stable")]
+    weights, sums = totals_of(entries, group_of_part[part], n_groups, k)
+    before = group_of_part[part[some]]
+    after = before.copy()
+    chosen, starts, random = _gather(entries, some), _pattern_starts(pattern[some]), random_state([seed, 13])
+    for _ in range(_SWEEPS_BETWEEN_GROUPS):
+        sweep(chosen, after, weights, sums, starts, partners, random)
+    moved = np.flatnonzero(before != after)
+    left, entered = (some[moved[np.lexsort((group[moved], pattern[some[moved]]))]] for group in (before, after))
+    part[entered] = part[left]
+
+
+def _gather(entries: Entries, blocks: IntArray) -> Entries:
+    """Return the entries of some blocks, in their order."""
+    counts = np.diff(entries.start)[blocks]
+    start = np.concatenate([[0], np.cumsum(counts)])
+    places = np.arange(start[-1]) + np.repeat(entries.start[blocks] - start[:-1], counts)
+    return Entries(start, entries.cluster[places], entries.weights[places], entries.offsets[places])
+
+
+def _pattern_starts(pattern: IntArray) -> IntArray:
+    """Return where each pattern begins among sorted ones, and where the last one ends."""
+    return np.concatenate([[0], np.flatnonzero(np.diff(pattern)) + 1, [len(pattern)]]).astype(np.int64)
 
 
 @compiled
@@ -68,18 +167,20 @@ def sweep(
     weights: FloatArray,
     sums: FloatArray,
     pattern_start: IntArray,
-    by_pattern: IntArray,
     partners: int,
     random: RandomState,
 ) -> int:
-    """Try to swap every block with some others of its pattern; return how many swaps there were."""
+    """Try to swap every block with some others of its pattern; return how many swaps there were.
+
+    Blocks are sorted by pattern; those of pattern p are ``pattern_start[p]:pattern_start[p + 1]``.
+    """
     swaps = 0
     for pattern in range(len(pattern_start) - 1):
         first, count = pattern_start[pattern], pattern_start[pattern + 1] - pattern_start[pattern]
         for position in range(count if count > 1 else 0):
-            a = by_pattern[first + position]
+            a = first + position
             for _ in range(partners):
-                b = by_pattern[first + random_below(random, count)]
+                b = first + random_below(random, count)
                 if part[a] != part[b] and _change(entries, weights, sums, a, b, part[a], part[b]) < 0.0:
                     _swap(entries, weights, sums, a, b, part[a], part[b])
                     part[a], part[b] = part[b], part[a]

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.bounds.parts.exchange import Entries, loss_of, make_entries, sweep, totals_of
+from certimeans.bounds.parts.exchange import Entries, loss_of, make_entries, match_means
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.units import make_units
 from certimeans.deadline import Deadline
+from certimeans.presolve.contract import sum_by_group
 from certimeans.presolve.reduce import Presolved
-from certimeans.randomness import random_state
 
 _BITS_OF_SHARES = 40  # the sum of up to 2^13 equal shares is exact
 
@@ -53,6 +53,26 @@ class Split:
         theirs = np.concatenate([weights[chosen[: len(chosen) - len(self.shared)]], self.shares * len(parts)])
         order = np.argsort(chosen, kind="stable")
         return chosen[order], theirs[order]
+
+    def loss_in(self, presolved: Presolved, labels: IntArray, parts: tuple[int, ...]) -> float:
+        """Return what different means cost in some parts together, in the user's units, shared points left out.
+
+        Parameters
+        ----------
+        labels
+            The clustering of the super-points that the split follows.
+        """
+        weights, positions, _, scale = presolved.instance.scaled
+        assert positions is not None  # noqa: S101  # a Gram matrix is never split
+        points, k = presolved.super_points, presolved.instance.n_clusters
+        assert points.vectors is not None  # noqa: S101  # the same
+        totals: FloatArray = np.bincount(labels, points.weights, minlength=k).astype(np.float64)
+        centres = sum_by_group(labels, points.vectors, k) / np.maximum(totals, np.finfo(float).tiny)[:, None]
+        own = np.concatenate([self.points[self.start[p] : self.start[p + 1]] for p in parts])
+        label = labels[points.group_of[own]]
+        offsets = weights[own, None] * (positions[own] - centres[label])
+        here: FloatArray = np.bincount(label, weights[own], minlength=k).astype(np.float64)
+        return loss_of(here, sum_by_group(label, offsets, k)) * scale.unit
 
     def size_of(self, parts: tuple[int, ...], group_of: IntArray) -> int:
         """Return the number of super-points of some parts together."""
@@ -115,7 +135,7 @@ def make_part(presolved: Presolved, split: Split, labels: IntArray, parts: tuple
     )
 
 
-def split_into_parts(
+def split_into_parts(  # noqa: PLR0913  # all that it depends on
     presolved: Presolved,
     labels: IntArray,
     n_parts: int,
@@ -124,6 +144,8 @@ def split_into_parts(
     seed: int = 0,
     negligible: float = 0.0,
     deadline: Deadline | None = None,
+    n_threads: int = 1,
+    is_sample: bool = False,
 ) -> Split:
     """Split a problem into parts of equal size in which every cluster has almost the mean that it has in the whole.
 
@@ -135,8 +157,12 @@ def split_into_parts(
         Exchanges end when the means cost no more than this, in the user's units.
     deadline
         Exchanges end then, too: any split is valid.
+    n_threads
+        How many threads exchange; the outcome does not depend on it.
+    is_sample
+        Whether only the first parts will be looked at.
     """
-    settings, deadline = settings or PartSettings(), deadline or Deadline()
+    settings = settings or PartSettings()
     points, k = presolved.super_points, presolved.instance.n_clusters
     weights, positions, _, scale = presolved.instance.scaled
     assert positions is not None  # noqa: S101  # a Gram matrix is never split
@@ -145,8 +171,19 @@ def split_into_parts(
     sizes = np.bincount(units.block)
     patterns = _patterns(units.block, units.label, k)
     part = _deal(entries, sizes, patterns, n_parts, seed)
-    totals = totals_of(entries, part, n_parts, k)
-    loss = _exchange(entries, part, patterns, totals, settings, seed, negligible / scale.unit, deadline)
+    loss = match_means(
+        entries,
+        part,
+        patterns.of_block,
+        n_parts,
+        k,
+        settings,
+        seed=seed,
+        negligible=negligible / scale.unit,
+        deadline=deadline,
+        n_threads=n_threads,
+        is_sample=is_sample,
+    )
     part_of_point = np.full(len(units.unit_of), -1, dtype=np.int64)
     is_own = units.unit_of >= 0
     part_of_point[is_own] = part[units.block[units.unit_of[is_own]]]
@@ -165,10 +202,17 @@ def shares_of(weights: FloatArray, n_parts: int) -> FloatArray:
 
 
 class _Patterns(NamedTuple):
-    """Blocks by the labels they consist of: ``blocks[start[p]:start[p + 1]]`` are alike."""
+    """Blocks by the labels they consist of: ``blocks[start[p]:start[p + 1]]`` are those of pattern p."""
 
     start: IntArray
     blocks: IntArray
+
+    @property
+    def of_block(self) -> IntArray:
+        """The pattern of each block."""
+        pattern = np.empty(len(self.blocks), dtype=np.int64)
+        pattern[self.blocks] = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        return pattern
 
 
 def _patterns(block: IntArray, label: IntArray, k: int) -> _Patterns:
@@ -228,27 +272,3 @@ def _main_axis(rows: FloatArray) -> FloatArray:
     _, vectors = np.linalg.eigh(some.T @ some)
     axis: FloatArray = vectors[:, -1]
     return axis
-
-
-def _exchange(
-    entries: Entries,
-    part: IntArray,
-    patterns: _Patterns,
-    totals: tuple[FloatArray, FloatArray],
-    settings: PartSettings,
-    seed: int,
-    negligible: float,
-    deadline: Deadline,
-) -> float:
-    """Swap blocks until the means match; return what they still cost, in working units."""
-    weights, sums = totals
-    random = random_state([seed, 11])
-    loss = loss_of(weights, sums)
-    for _ in range(settings.sweeps):
-        if loss <= negligible or deadline.passed():
-            break
-        swaps = sweep(entries, part, weights, sums, patterns.start, patterns.blocks, settings.partners, random)
-        loss = loss_of(weights, sums)
-        if swaps < len(part) // 1000:
-            break
-    return loss

@@ -23,7 +23,7 @@ from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector
 from certimeans.bounds.relaxation.polyhedral_box import BoxProjector
-from certimeans.bounds.relaxation.safe_bound import SafeBound, safe_lower_bound
+from certimeans.bounds.relaxation.safe_bound import ALL_BITS, SafeBound, safe_lower_bound
 from certimeans.bounds.relaxation.size_rows import make_size_rows
 from certimeans.bounds.relaxation.spectral import SpectralProjector, SpectralSettings
 
@@ -210,6 +210,7 @@ class Admm:
         sizes = self._size_multipliers()
         return Iterate(self.primal.copy(), self.dual.copy(), self.current_cuts(), self.penalty, size_multipliers=sizes)
 
-    def safe_bound(self) -> SafeBound:
+    def safe_bound(self, slack_bits: int = ALL_BITS) -> SafeBound:
         """Prove a bound from the present multipliers."""
-        return safe_lower_bound(self.relaxation, self.rows, self.multipliers, self.dual, self._size_multipliers())
+        sizes = self._size_multipliers()
+        return safe_lower_bound(self.relaxation, self.rows, self.multipliers, self.dual, sizes, slack_bits)

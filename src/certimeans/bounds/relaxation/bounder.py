@@ -89,7 +89,8 @@ class RelaxationBounder:
             value = scale.to_user(proven.safe_lower_bound)
             if not value > scale.nothing_proven:
                 return nothing_proven(points)
-            return Bound(value, pack(points, iterate.cuts, proven), len(iterate.cuts))
+            anchors = () if relaxation.size_rows is None else relaxation.size_rows.anchors
+            return Bound(value, pack(points, iterate.cuts, proven, anchors), len(iterate.cuts))
 
         def on_round(_: RoundStatistics, proven: SafeBound, iterate: Iterate) -> None:
             nonlocal best

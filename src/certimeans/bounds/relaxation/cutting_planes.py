@@ -14,7 +14,7 @@ from certimeans.bounds.relaxation.admm import Admm, AdmmSettings, Iterate
 from certimeans.bounds.relaxation.cuts.separation import SeparationSettings, Separator
 from certimeans.bounds.relaxation.forecast import forecast_gain
 from certimeans.bounds.relaxation.model import Relaxation
-from certimeans.bounds.relaxation.safe_bound import NO_BOUND, SafeBound
+from certimeans.bounds.relaxation.safe_bound import ALL_BITS, NO_BOUND, SafeBound
 from certimeans.bounds.relaxation.spectral import SpectralError
 from certimeans.deadline import Deadline
 
@@ -41,6 +41,11 @@ class CuttingPlaneSettings:
         Rounds at most; ``None`` for no limit.
     use_cuts
         Whether to separate at all.
+    bounds_start
+        Whether the multipliers that the loop starts from may prove something; if not, they are not tried.
+    slack_bits
+        Bits of the slack's mantissas in a proof; see
+        :func:`~certimeans.bounds.relaxation.safe_bound.safe_lower_bound`.
     """
 
     admm: AdmmSettings = field(default_factory=AdmmSettings)
@@ -56,6 +61,8 @@ class CuttingPlaneSettings:
     min_rounds: int = 5
     max_rounds: int | None = None
     use_cuts: bool = True
+    bounds_start: bool = True
+    slack_bits: int = ALL_BITS
 
     def __post_init__(self) -> None:
         for name in ("first_iterations", "iterations", "max_iterations", "bound_every", "min_rounds"):
@@ -173,7 +180,7 @@ class _Loop:
         is_large = self.solver.relaxation.size >= self.settings.large_size
         if is_large and self.deadline.passed():  # one bound of a large problem takes a second
             return StopReason.DEADLINE
-        if reason := self._bound_reaches_target():
+        if (self.settings.bounds_start or self._is_exact) and (reason := self._bound_reaches_target()):
             return reason
         if self._is_exact:
             return StopReason.STALLED
@@ -212,7 +219,9 @@ class _Loop:
             except SpectralError:
                 return StopReason.BROKE_DOWN
             if self.deadline.passed():
-                return StopReason.DEADLINE
+                # Of a small problem it takes milliseconds, and without it all iterations since the last would be lost.
+                is_quick = self.solver.relaxation.size < self.settings.large_size
+                return (self._bound_reaches_target() if is_quick else None) or StopReason.DEADLINE
             if self.solver.iterations % self._bound_every == 0 and (reason := self._bound_reaches_target()):
                 return reason
         return None
@@ -236,7 +245,7 @@ class _Loop:
     def _bound_reaches_target(self) -> StopReason | None:
         """Bound, and say whether that is enough, or whether nothing but the allowance for rounding is missing."""
         began = time.perf_counter()
-        bound = self.solver.safe_bound()
+        bound = self.solver.safe_bound(self.settings.slack_bits)
         if bound.safe_lower_bound > self.best_bound:
             self.best_proven = bound
             self.best = replace(self.solver.snapshot(), threshold=self.separator.threshold)

@@ -21,6 +21,7 @@ from certimeans._typing import BoolArray, FloatArray
 from certimeans.bounds.relaxation.sizes import SizeBox, SizeRows, too_much_together
 from certimeans.presolve.contract import SuperPoints
 from certimeans.problem.rounding import rounding_factor
+from certimeans.problem.sizes import SizeLimits
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,8 @@ class Relaxation:
     objective_error
         How far the cost of a clustering may be from the exact one because C and the constant are rounded.
     box, size_rows
-        What limits on sizes say, if there are any: one of the two; see :mod:`.sizes`.
+        What limits on sizes say, if there are any; see :mod:`.sizes`. Both if amounts are proportional to weights and
+        the sizes of some clusters are decided, else one of the two.
     """
 
     objective: FloatArray
@@ -95,5 +97,11 @@ class Relaxation:
             weight_error=weight_error,
             objective_error=super_points.objective_error(),
             box=SizeBox.of(limits, k) if limits is not None and limits.follows_weights else None,
-            size_rows=None if limits is None or limits.follows_weights else SizeRows.of(limits, root_weights),
+            size_rows=None if limits is None else _size_rows(limits, root_weights, forbidden),
         )
+
+
+def _size_rows(limits: SizeLimits, root_weights: FloatArray, forbidden: BoolArray) -> SizeRows | None:
+    if limits.follows_weights:
+        return SizeRows.of_anchors(limits, forbidden)
+    return SizeRows.of(limits, root_weights)

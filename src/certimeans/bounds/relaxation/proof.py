@@ -13,7 +13,7 @@ from certimeans.presolve.contract import SuperPoints
 from certimeans.proof.steps import RelaxationStep
 
 
-def pack(points: SuperPoints, cuts: Cuts, bound: SafeBound) -> RelaxationStep:
+def pack(points: SuperPoints, cuts: Cuts, bound: SafeBound, anchors: tuple[int, ...] = ()) -> RelaxationStep:
     """Keep what a bound was proven from, in the precision in which certificates store it."""
     cuts = cuts.with_multipliers(bound.multipliers).purged()
     used = cuts.members >= 0
@@ -27,6 +27,7 @@ def pack(points: SuperPoints, cuts: Cuts, bound: SafeBound) -> RelaxationStep:
         unit=points.scale.unit,
         weight_unit=points.scale.weight_unit,
         size_multiplier=bound.size_multipliers,
+        anchors=anchors,
     )
 
 
@@ -75,6 +76,8 @@ def size_multipliers_of(step: RelaxationStep, relaxation: Relaxation) -> FloatAr
         If they do not.
     """
     given = step.size_multiplier
+    if step.anchors != (() if relaxation.size_rows is None else relaxation.size_rows.anchors):
+        raise ValueError("anchors of limits on sizes that do not belong to these super-points")
     if (given is None) != (relaxation.size_rows is None):
         raise ValueError("multipliers of limits on sizes where there are none, or the other way round")
     if given is not None and not (given.shape == (relaxation.size, 2) and (given >= 0).all()):

@@ -9,9 +9,9 @@ because Y_ij >= 0, with equality on cannot-links, where G is free. Moreover Y = 
 trace R = k - 1. So <G, Y> = u'Gu + <G, R>, and the last term is at least the sum of the k - 1 lowest eigenvalues of G
 on the orthogonal complement of u, which :mod:`certimeans.bounds.eigenvalues` bounds rigorously.
 
-**Limits on sizes** (:mod:`~certimeans.bounds.relaxation.sizes`) are further inequalities <B, Y> <= 0 with multipliers,
+**Limits on sizes** (:mod:`~certimeans.bounds.relaxation.sizes`) are further inequalities <B, Y> <= r with multipliers,
 or, if amounts are proportional to weights, upper limits of entries: V may then have any sign, and what <V, Y> is at
-least is added to (1).
+least is added to (1). With decided sizes they are both.
 
 **Rounding.** Nothing above needs accuracy of mu or G; the floats are taken as they are. What must not be trusted to
 floating point is treated so:
@@ -71,6 +71,9 @@ class SafeBound(NamedTuple):
     size_multipliers: FloatArray | None = None
 
 
+ALL_BITS = 23
+"""Bits of the mantissa of a number in single precision."""
+
 NO_BOUND = SafeBound(-np.inf, -np.inf, np.empty(0), np.empty((0, 0), dtype=np.float32))
 
 
@@ -80,6 +83,7 @@ def safe_lower_bound(
     multipliers: FloatArray,
     dual: FloatArray,
     size_multipliers: FloatArray | None = None,
+    slack_bits: int = ALL_BITS,
 ) -> SafeBound:
     """Prove a lower bound on the cost of every clustering.
 
@@ -95,6 +99,8 @@ def safe_lower_bound(
         The solver's wish for G - C; only its upper triangle is read. Any matrix is allowed.
     size_multipliers
         Two numbers for each super-point if limits on sizes are rows; negative ones count as zero.
+    slack_bits
+        Bits of V's mantissas that are used: with fewer of them certificates are smaller, and bounds hardly weaker.
     """
     if not (np.isfinite(multipliers).all() and np.isfinite(dual).all()):
         return NO_BOUND
@@ -106,11 +112,15 @@ def safe_lower_bound(
     with np.errstate(over="ignore", invalid="ignore"):
         of_cuts = np.maximum(multipliers, 0.0) / rows.norms
         multipliers = of_cuts * rows.norms
-        matrix, slack = _admissible_matrix(relaxation, rows, multipliers, dual, size_multipliers)
+        matrix, slack = _admissible_matrix(relaxation, rows, multipliers, dual, size_multipliers, slack_bits)
         right_side = multipliers * rows.right_sides
         constant = relaxation.scatter - float(right_side.sum())
         sizes = abs(relaxation.scatter) + float(np.abs(right_side).sum())
         constant_error = rounding_factor(len(multipliers) + 16) * sizes + _UNDERFLOW
+        if relaxation.size_rows is not None and size_multipliers is not None:
+            of_limits, magnitude = relaxation.size_rows.right_side(size_multipliers)
+            constant -= of_limits
+            constant_error += rounding_factor(16) * (magnitude + abs(constant)) + _UNDERFLOW
         if relaxation.box is not None:
             least, least_error = relaxation.box.least(slack, relaxation.forbidden)
             constant += least
@@ -130,6 +140,7 @@ def _admissible_matrix(
     multipliers: FloatArray,
     dual: FloatArray,
     size_multipliers: FloatArray | None,
+    slack_bits: int,
 ) -> tuple[FloatArray, NDArray[np.float32]]:
     """Build G as in (1), near the wish ``C + dual`` but provably below C + sum mu_c B_c - V where pairs can link."""
     total, total_of_sizes, terms = rows.weighted_sum(multipliers)
@@ -142,6 +153,8 @@ def _admissible_matrix(
     limit -= total_of_sizes
     limit -= 4 * UNIT_ROUNDOFF * (np.abs(relaxation.objective) + np.abs(total))
     slack = np.triu(total - dual).astype(np.float32)
+    if slack_bits < ALL_BITS:
+        slack.view(np.uint32)[...] &= np.uint32((0xFFFFFFFF << (ALL_BITS - slack_bits)) & 0xFFFFFFFF)
     if relaxation.box is None:
         np.maximum(slack, 0.0, out=slack, where=~relaxation.forbidden)
     limit -= slack

@@ -70,7 +70,8 @@ class RowsOfLimits:
             full = np.where(relaxation.forbidden, 0.0, sign * matrix)
             full[np.diag_indices(self._size)] -= sign
             parts.append(full)
-        self.rows = _dense_rows(np.vstack(parts), self._size)
+        sides = sizes.right_sides.T.ravel()[: len(parts) * self._size]
+        self.rows = _rows_of_matrix(np.vstack(parts), sides, self._size)
         self.multipliers = np.zeros(len(self.rows.norms))
         if multipliers is not None:
             self.multipliers = multipliers.T.ravel()[: len(self.multipliers)] * self.rows.norms
@@ -86,11 +87,35 @@ class RowsOfLimits:
         return np.ascontiguousarray(table.T)
 
 
+class RowsOfBoth:
+    """The inequalities of decided sizes, then those of sets."""
+
+    def __init__(self, limits: RowsOfLimits, sets: RowsOfSets) -> None:
+        self._limits, self._sets = limits, sets
+        self._join()
+
+    def renew(self, multipliers: FloatArray, diagonal: FloatArray) -> None:
+        """Keep all of the former, and see to the latter."""
+        count = len(self._limits.multipliers)
+        self._limits.renew(multipliers[:count], diagonal)
+        self._sets.renew(multipliers[count:], diagonal)
+        self._join()
+
+    def as_table(self, multipliers: FloatArray) -> FloatArray:
+        """Return the multipliers of the former, two for each super-point."""
+        return self._limits.as_table(multipliers[: len(self._limits.multipliers)])
+
+    def _join(self) -> None:
+        self.rows = self._limits.rows.followed_by(self._sets.rows)
+        self.multipliers = np.concatenate([self._limits.multipliers, self._sets.multipliers])
+
+
 def make_size_rows(relaxation: Relaxation, multipliers: FloatArray | None) -> SolverRows | None:
     """Return the rows that belong to the limits of a problem; ``None`` if it has none."""
-    if relaxation.box is not None:
-        return RowsOfSets(relaxation.box, relaxation.size)
-    return None if relaxation.size_rows is None else RowsOfLimits(relaxation, multipliers)
+    if relaxation.box is None:
+        return None if relaxation.size_rows is None else RowsOfLimits(relaxation, multipliers)
+    sets = RowsOfSets(relaxation.box, relaxation.size)
+    return sets if relaxation.size_rows is None else RowsOfBoth(RowsOfLimits(relaxation, multipliers), sets)
 
 
 def _rows_of_sets(sets: list[IntArray], most: FloatArray, size: int) -> CutRows:
@@ -108,15 +133,14 @@ def _rows_of_sets(sets: list[IntArray], most: FloatArray, size: int) -> CutRows:
     )
 
 
-def _dense_rows(coefficients: FloatArray, size: int) -> CutRows:
-    """Make rows of inequalities sum_j c_ij Y_ij <= 0, row i about row i of Y modulo the size."""
-    count = len(coefficients)
-    i = np.repeat(np.arange(count) % size, size)
-    j = np.tile(np.arange(size), count)
+def _rows_of_matrix(coefficients: FloatArray, right_sides: FloatArray, size: int) -> CutRows:
+    """Make rows of inequalities sum_j c_ij Y_ij <= r_i, row i about row i of Y modulo the size."""
+    row, j = np.nonzero(coefficients)
+    i = row % size
     position = np.minimum(i, j) * size + np.maximum(i, j)
-    scaled = np.where(i == j, 1.0, np.sqrt(0.5)) * coefficients.ravel()  # <B, Y> has c_ij / 2 twice
-    norms = np.sqrt((scaled.reshape(count, size) ** 2).sum(axis=1))
+    scaled = np.where(i == j, 1.0, np.sqrt(0.5)) * coefficients[row, j]  # <B, Y> has c_ij / 2 twice
+    count = len(coefficients)
+    norms = np.sqrt(np.bincount(row, scaled**2, minlength=count))
     norms[~((norms > 0) & np.isfinite(norms))] = 1.0
-    scaled /= np.repeat(norms, size)
-    start = np.arange(0, count * size + 1, size, dtype=np.int64)
-    return CutRows(size, start, position.astype(np.int32), scaled, norms, np.zeros(count))
+    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count))]).astype(np.int64)
+    return CutRows(size, start, position.astype(np.int32), scaled / norms[row], norms, right_sides / norms)

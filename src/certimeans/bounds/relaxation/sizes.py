@@ -25,6 +25,18 @@ parts, sum_i v_i Y_ii is at least what these allow. In other words: the diagonal
 The second one is left out if m is below 2^-60 of all amounts: it says nothing then, and its numbers may be too large.
 
 In both cases Y_ij = 0 if A_i + A_j > M.
+
+**Decided sizes.** If sizes are prescribed and amounts proportional to weights, the search may decide that the cluster
+of a super-point a has the size s_a. Then Y_aa = A_a / s_a, Y_aj <= sqrt(A_a A_j) / s_a, and Y_aj = 0 if A_a + A_j >
+s_a. Let T be some such super-points, *anchors*, no two of which share a cluster, and let the sizes that theirs leave
+over lie between m' and M'. Then for every j, with q_ja = sqrt(A_j / A_a) ::
+
+    A_j / M'  <=  Y_jj + sum over T of (s_a / M' - 1) q_ja Y_ja,      Y_jj + sum over T of (s_a / m' - 1) q_ja Y_ja  <=
+    A_j / m'.                                                                                                       (2)
+
+For if j is in the cluster of an anchor a, then Y_jj = q_ja Y_ja = A_j / s_a, the other Y_jb are 0, and both sums are
+A_j / M' and A_j / m'. Otherwise the sums are Y_jj, and the cluster of j has a size between m' and M'. With k - 1
+anchors m' = M', and both hold with equality: the relaxation then knows which cluster has which size.
 """
 
 from __future__ import annotations
@@ -58,6 +70,8 @@ class SizeBox:
         The most unequal sizes allowed, in increasing order.
     lower, upper
         Between what Y_ii is, and at most what Y_ij is; rounded outwards.
+    decided
+        Super-points whose clusters are known to have certain sizes.
     """
 
     amounts: tuple[int, ...]
@@ -65,6 +79,7 @@ class SizeBox:
     profile: tuple[int, ...]
     lower: FloatArray
     upper: FloatArray
+    decided: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(cls, limits: SizeLimits, n_clusters: int) -> SizeBox:
@@ -75,9 +90,13 @@ class SizeBox:
         lower = np.array([amount / limits.most for amount in amounts]) / _FEW_ULPS
         together = np.add.outer(limits.amounts, limits.amounts)
         np.fill_diagonal(together, limits.amounts)
-        least = np.asarray(least_totals(limits, together, profile[0]) / limits.total, dtype=np.float64)
+        totals = least_totals(limits, together, profile[0])
+        for i, size in limits.decided:
+            totals[i, :] = totals[:, i] = size
+            lower[i] = amounts[i] / size / _FEW_ULPS
+        least = np.asarray(totals / limits.total, dtype=np.float64)
         upper = np.sqrt(shares[:, None] / least) * np.sqrt(shares / least) * _FEW_ULPS
-        return cls(amounts, shares, profile, lower, upper)
+        return cls(amounts, shares, profile, lower, upper, limits.decided)
 
     @property
     def has_unequal_sizes(self) -> bool:
@@ -94,9 +113,9 @@ class SizeBox:
         """
         size = len(slack)
         diagonal = slack.diagonal().astype(np.float64)
-        by_sorting = self.least_diagonal(diagonal)
-        in_box = self._least_in_box(diagonal)
-        value, magnitude = max(by_sorting, in_box)
+        value, magnitude = max(
+            self.least_diagonal(diagonal), self._least_in_box(diagonal), self._least_of_both(diagonal)
+        )
         above = np.where(forbidden, 0.0, np.minimum(np.triu(slack, 1), 0.0)) * self.upper
         rest = 2.0 * float(above.sum())
         return value + rest, rounding_factor(2 * size + 32) * (magnitude + abs(rest))
@@ -116,6 +135,15 @@ class SizeBox:
                 left -= part
                 room -= part
         return math.fsum(terms), math.fsum(map(abs, terms))
+
+    def _least_of_both(self, values: FloatArray) -> tuple[float, float]:
+        """Take the entries whose sizes are decided as they are, and the others by sorting."""
+        known = [i for i, _ in self.decided]
+        others = values.copy()
+        others[known] = 0.0
+        value, magnitude = self.least_diagonal(others)
+        in_box, more = self._least_in_box(values - others)
+        return value + in_box, magnitude + more
 
     def _least_in_box(self, values: FloatArray) -> tuple[float, float]:
         terms = values * np.where(values > 0, self.lower, self.upper.diagonal())
@@ -144,16 +172,31 @@ class SizeBox:
 
 @dataclass(frozen=True, eq=False)
 class SizeRows:
-    """Limits on any amounts, as the inequalities (1): two multipliers for each super-point.
+    """Limits as inequalities, with two multipliers for each super-point.
+
+    ::
+
+        sum_j F_ij Y_ij - Y_ii  <=  f_i,       Y_ii - sum_j H_ij Y_ij  <=  h_i.
+
+    For any amounts these are (1), with f = h = 0; with decided sizes they are (2).
 
     Attributes
     ----------
     of_most, of_least
-        The matrices (A_j / M) q_ij and (A_j / m) q_ij; the latter 0 if it is left out.
+        The matrices F and H.
+    right_sides
+        The numbers f_i and h_i, two for each super-point.
+    has_least
+        Whether there is a second inequality.
+    anchors
+        The super-points of T in (2); empty for (1).
     """
 
     of_most: FloatArray
     of_least: FloatArray
+    right_sides: FloatArray
+    has_least: bool = True
+    anchors: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, limits: SizeLimits, root_weights: FloatArray) -> SizeRows:
@@ -162,20 +205,42 @@ class SizeRows:
         most = np.array([int(amount) / max(limits.most, 1) for amount in limits.amounts])
         has_least = limits.least * NEGLIGIBLE >= limits.total > 0
         least = np.array([int(amount) / limits.least if has_least else 0.0 for amount in limits.amounts])
-        return cls(most * quotients, least * quotients)
+        return cls(most * quotients, least * quotients, np.zeros((len(most), 2)), bool(least.any()))
 
-    @property
-    def has_least(self) -> bool:
-        """Whether there is a lower limit."""
-        return bool(self.of_least.any())
+    @classmethod
+    def of_anchors(cls, limits: SizeLimits, apart: BoolArray) -> SizeRows | None:
+        """State (2) for the decided super-points of which ``apart`` says that no two share a cluster."""
+        anchors: dict[int, int] = {}
+        rest = list(limits.exact or ())
+        for i, size in limits.decided:
+            if len(rest) > 1 and i not in anchors and size in rest and all(apart[i, other] for other in anchors):
+                anchors[i] = size
+                rest.remove(size)
+        if not anchors:
+            return None
+        amounts = [int(amount) for amount in limits.amounts]
+        tables, sides = [], []
+        for bound in (rest[-1], rest[0]):
+            table = np.zeros((len(amounts), len(amounts)))
+            for a, size in anchors.items():
+                table[:, a] = [(bound - size) / bound * math.sqrt(amount / amounts[a]) for amount in amounts]
+            tables.append(table)
+            sides.append([amount / bound for amount in amounts])
+        right_sides = np.column_stack([-np.array(sides[0]), np.array(sides[1])])
+        return cls(tables[0], tables[1], right_sides, anchors=tuple(anchors))
+
+    def right_side(self, multipliers: FloatArray) -> tuple[float, float]:
+        """Return the sum of all right sides, each times its multiplier, and the sum of absolute values."""
+        terms = (self.right_sides * multipliers).ravel()
+        return math.fsum(terms), math.fsum(np.abs(terms))
 
     def weighted_sum(self, multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the sum of all left sides of (1), each times its multiplier, and the same of absolute values."""
+        """Return the sum of all left sides, each times its multiplier, and the same of absolute values."""
         if not self.has_least:  # there is no second inequality then
             multipliers = multipliers * np.array([1.0, 0.0])
         most, least = multipliers[:, 0, None], multipliers[:, 1, None]
         total = most * self.of_most - least * self.of_least
-        sizes = most * self.of_most + least * self.of_least
+        sizes = most * np.abs(self.of_most) + least * np.abs(self.of_least)
         total, sizes = 0.5 * (total + total.T), 0.5 * (sizes + sizes.T)
         diagonal = np.diag_indices(len(total))
         total[diagonal] += multipliers[:, 1] - multipliers[:, 0]
@@ -210,6 +275,10 @@ def least_totals(limits: SizeLimits, amounts: NDArray[np.int64] | FloatArray, le
 
 def too_much_together(limits: SizeLimits) -> BoolArray:
     """Say which pairs of super-points no cluster can hold."""
-    together: BoolArray = np.asarray(np.add.outer(limits.amounts, limits.amounts) > limits.most, dtype=np.bool_)
+    sums = np.add.outer(limits.amounts, limits.amounts)
+    together: BoolArray = np.asarray(sums > limits.most, dtype=np.bool_)
+    for i, size in limits.decided:
+        together[i] |= sums[i] > size
+        together[:, i] = together[i]
     np.fill_diagonal(together, val=False)
     return together

@@ -17,7 +17,6 @@ class Known:
 
     value: float
     cost: float
-    own_cost: float
     entries: Entries
     file: Path | bytes
 

@@ -16,12 +16,12 @@ _QUICK = 60.0
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a pilot part showed.
+    """What pilot parts of one size showed, within the time that each part of that size would have.
 
     Attributes
     ----------
     loss
-        How far its bound stayed below the cost of the clustering in it, relatively.
+        How far their bounds stayed below the cost of the clustering in them, relatively; what splitting loses included.
     seconds
         How long a part takes that starts from a solved one.
     is_cut_short
@@ -65,33 +65,44 @@ def first_size(n_clusters: int, settings: PartSettings, largest: int) -> int:
     return max(min(settings.per_cluster * n_clusters, largest), min(settings.smallest, largest))
 
 
-def choose_size(given: Circumstances, pilot: Callable[[int], Pilot]) -> int:
-    """Choose the smallest parts that reach the gap, or the largest that there is time for.
+def choose_size(given: Circumstances, pilot: Callable[[int, float], Pilot]) -> int:
+    """Choose the size whose parts reach the gap soonest, or come closest to it in the time that there is.
 
     Parameters
     ----------
     pilot
-        Bounds a part of the given size, or two.
+        Bounds some parts of the given size, each within so many seconds.
     """
     known: dict[int, Pilot] = {}
-    size = given.first
-    budget = given.seconds if math.isfinite(given.seconds) else math.inf
-    while True:
-        found = known[size] = pilot(size)
-        total = -(-given.size // size) * found.seconds / given.capacity
-        too_slow = found.is_cut_short or total > budget
-        smaller, larger = max(given.smallest, size // 2), min(given.largest, 2 * size)
-        if too_slow:
-            if smaller == size:
-                return size
-            if smaller in known:
-                return smaller
-            size = smaller
-            continue
-        enough_time = _GROWTH * total <= (budget if math.isfinite(budget) else _QUICK)
-        if found.loss <= given.gap or larger == size or larger in known or not enough_time:
-            return size
-        size = larger
+
+    def total(size: int) -> float:
+        return -(-given.size // size) * known[size].seconds / given.capacity
+
+    def merit(size: int) -> tuple[float, float]:
+        """Order sizes: what is missing counts first, then time; of parts that there is no time for, all is missing."""
+        done = min(1.0, given.seconds / total(size)) if total(size) > 0 else 1.0
+        return max(done * known[size].loss + 1 - done, given.gap), total(size)
+
+    def may_be_larger(size: int) -> bool:
+        budget = given.seconds if math.isfinite(given.seconds) else _QUICK
+        return known[size].loss > given.gap and not known[size].is_cut_short and _GROWTH * total(size) <= budget
+
+    def look_at(size: int) -> None:
+        known[size] = pilot(size, given.seconds * given.capacity / -(-given.size // size))
+
+    best = given.first
+    look_at(best)
+    while (larger := min(given.largest, 2 * best)) > best and may_be_larger(best):
+        look_at(larger)
+        if merit(larger) > merit(best):
+            break
+        best = larger
+    while best <= given.first and (smaller := max(given.smallest, best // 2)) < best and smaller not in known:
+        look_at(smaller)
+        if merit(smaller) > merit(best):
+            break
+        best = smaller
+    return best
 
 
 def union_factor(

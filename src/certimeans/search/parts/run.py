@@ -46,6 +46,7 @@ PartSize = int | Literal["auto"] | None
 
 _NEGLIGIBLE = 0.02  # of the gap: what splitting may cost without anybody noticing
 _ROOM = 0.85  # of its share of the time that is left may be taken by a part: the first pass must not be cut short
+_LEAST_SHARE = 0.5  # of what a pilot took: with less, a part proves hardly anything
 _LARGEST_BATCH = 20
 _MOST_RESERVE, _SHARE_RESERVED, _SECONDS_PER_POINT = 0.5, 0.04, 2e-6
 
@@ -106,6 +107,11 @@ class _Pass:
     cost: float = 0.0
     value: float = 0.0
     seconds: float = 0.0
+    overrun: float = 0.0
+
+    @property
+    def mean_overrun(self) -> float:
+        return self.overrun / max(1, self.done)
 
     @property
     def mean_seconds(self) -> float:
@@ -147,7 +153,7 @@ class PartsSearch:
         self._now: _Pass | None = None
         self._work = NodeWork()
         self._rest: Key | None = None  # parts that nothing was known about in the end, together
-        self._useful_seconds = 0.0  # with less than this, a part proves nothing
+        self._useful_seconds = 0.0  # what a pilot took
         self._n_cuts = 0
         at_the_end = _MOST_RESERVE + _SECONDS_PER_POINT * presolved.instance.n_points
         self._reserve = min(at_the_end, _SHARE_RESERVED * deadline.remaining())  # to put everything away
@@ -243,6 +249,7 @@ class PartsSearch:
             self._effort(0.0),
             _NEGLIGIBLE * self.limits.gap * cost if math.isfinite(cost) else 0.0,
             self._must_stop,
+            self.n_threads,
         )
 
     def _prove_stored(self) -> None:
@@ -257,7 +264,7 @@ class PartsSearch:
 
         def take(outcome: PartOutcome) -> None:
             entries, path = latest[outcome.key]
-            cover.take(outcome.key, Known(outcome.value, outcome.cost, outcome.own_cost, entries, path))
+            cover.take(outcome.key, Known(outcome.value, outcome.cost, entries, path))
             self._announce()
 
         dispatcher = Dispatcher(self.workers, take, self._must_stop)
@@ -277,14 +284,14 @@ class PartsSearch:
 
         def make_task(keys: tuple[Key, ...]) -> PartTask:
             remaining = max(0.0, self.deadline.remaining() - self._reserve)
-            share = _ROOM * remaining * capacity / max(1, now.n_parts - now.done)
+            share = _ROOM * remaining * capacity / max(1, now.n_parts - now.done) - now.mean_overrun
             return PartTask(
                 keys,
                 tuple(map(self._part, keys)),
                 effort,
                 self._template,
                 self.seed,
-                max(share, self._useful_seconds) if is_first and math.isfinite(share) else None,
+                max(share, _LEAST_SHARE * self._useful_seconds) if is_first and math.isfinite(share) else None,
                 None if math.isinf(remaining) else remaining,
                 wants_template=self._template is None,
             )
@@ -323,6 +330,7 @@ class PartsSearch:
         now = self._now
         now.done += 1
         now.seconds += outcome.seconds
+        now.overrun += outcome.overrun
         now.cost += outcome.cost
         now.value += outcome.value
         self._n_cuts += outcome.n_cuts

@@ -27,6 +27,9 @@ _BYTES_PER_ENTRY = 120  # of a part's relaxation, divided by the square of its s
 _SHARE_FOR_PARTS = 0.7  # of the time that is left: a first pass has to be over before it ends
 _SHARE_FOR_SPLIT = 0.15
 _SHARE_FOR_PILOT = 0.1
+_SHARE_FOR_ITERATIONS = 0.6  # of the time for a pilot: the rest is for proving a bound and putting it away
+_PILOTS_PER_WORKER = 2
+_SECONDS_TO_LOAD = 1.0  # a pilot that takes longer is believed at once
 _POLL_SECONDS = 0.05
 
 
@@ -44,6 +47,8 @@ class Sizing:
         How far parts are to be bounded.
     negligible
         What splitting may cost without anybody noticing, in the user's units.
+    n_threads
+        How many threads split.
     templates, seconds
         What parts may start from, and how long they take then, by size.
     """
@@ -56,20 +61,24 @@ class Sizing:
     effort: Effort
     negligible: float
     must_stop: Callable[[], bool]
+    n_threads: int = 1
     templates: dict[int, Template | Path] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
 
-    def split(self, labels: IntArray, n_parts: int, sweeps: int | None = None) -> Split:
+    def split(self, labels: IntArray, n_parts: int, *, is_sample: bool = False) -> Split:
         """Split along a clustering of the super-points, in a thread that is left behind if need be.
+
+        Parameters
+        ----------
+        is_sample
+            Whether only the first parts will be looked at.
 
         Raises
         ------
         StoppedError
             If there is a reason to stop before that is done.
         """
-        settings, deadline = self.settings.parts, self.deadline
-        if sweeps is not None:
-            settings = replace(settings, sweeps=sweeps)
+        deadline = self.deadline
         if math.isfinite(deadline.remaining()):
             deadline = deadline.within(_SHARE_FOR_SPLIT * deadline.remaining())
         splitting = in_background(
@@ -77,10 +86,12 @@ class Sizing:
             self.presolved,
             labels,
             n_parts,
-            settings,
+            self.settings.parts,
             seed=self.seed,
             negligible=self.negligible,
             deadline=deadline,
+            n_threads=self.n_threads,
+            is_sample=is_sample,
         )
         while not wait([splitting], timeout=_POLL_SECONDS).done:
             if self.must_stop():
@@ -105,7 +116,7 @@ class Sizing:
         largest = min(self.largest(), points.size)
         first = first_size(points.n_clusters, settings, largest)
         leaf = min(settings.smallest, first)
-        rough = self.split(labels, max(1, points.size // leaf), sweeps=1)
+        rough = self.split(labels, max(1, points.size // leaf), is_sample=True)
         given = Circumstances(
             points.size,
             first,
@@ -115,31 +126,45 @@ class Sizing:
             _SHARE_FOR_PARTS * self.deadline.remaining(),
             self.workers.capacity,
         )
-        return choose_size(given, lambda size: self._pilot(rough, labels, size))
+        return choose_size(given, lambda size, seconds: self._pilot(rough, labels, size, seconds))
 
-    def _pilot(self, rough: Split, labels: IntArray, size: int) -> Pilot:
-        """Bound two parts of a size, the second one from where the first one ended."""
+    def _pilot(self, rough: Split, labels: IntArray, size: int, seconds: float) -> Pilot:
+        """Bound parts of a size, each within so many seconds; all but the first start from where that one ended."""
         count = min(rough.n_parts, max(1, round(size * rough.n_parts / self.presolved.super_points.size)))
-        first = tuple(range(count))
-        second = tuple(range(count, 2 * count)) if 2 * count <= rough.n_parts else first
+        keys = [tuple(range(i, i + count)) for i in range(0, rough.n_parts - count + 1, count)]
+        keys = keys[: 1 + _PILOTS_PER_WORKER * self.workers.capacity]
+        parts = {key: make_part(self.presolved, rough, labels, key) for key in keys}
         found: list[PartOutcome] = []
+        first, *others = [PartTask((key,), (parts[key],), self.effort, seed=self.seed) for key in keys]
+        template = self._first_pilot(first, found)
+        if template is None:
+            return Pilot(math.inf, math.inf, is_cut_short=True)
+        self.templates[size] = template
+        limit = _SHARE_FOR_ITERATIONS * seconds if math.isfinite(seconds) else None
+        tasks = {task.keys[0]: replace(task, template=template, seconds=limit) for task in others or [first]}
+        waiting, capacity = list(tasks), self.workers.capacity
+        latest: list[PartOutcome] = []
+        while waiting and (not latest or min(outcome.seconds for outcome in latest) < _SECONDS_TO_LOAD):
+            latest = []  # those may have waited for code to be loaded
+            now, waiting = waiting[:capacity], waiting[capacity:]
+            if not Dispatcher(self.workers, latest.append, self.must_stop).run(now, lambda k: tasks[k[0]], _one):
+                break
+        if not latest:
+            return Pilot(math.inf, math.inf, is_cut_short=True)
+        cost = sum(outcome.cost for outcome in latest)
+        lost = sum(outcome.cost - outcome.value for outcome in latest)
+        lost += sum(rough.loss_in(self.presolved, labels, outcome.key) for outcome in latest)
+        self.seconds[size] = min(outcome.seconds for outcome in latest)
+        is_cut_short = any(outcome.is_cut_short for outcome in latest)
+        return Pilot(lost / cost if cost > 0 else 0.0, self.seconds[size], is_cut_short)
+
+    def _first_pilot(self, task: PartTask, found: list[PartOutcome]) -> Template | Path | None:
+        """Bound a part from nothing; return what others may start from."""
         seconds = _SHARE_FOR_PILOT * self.deadline.remaining()
-        template: Template | Path | None = None
-        for key in (first, second):
-            part = make_part(self.presolved, rough, labels, key)
-            limit = seconds if math.isfinite(seconds) else None
-            task = PartTask((key,), (part,), self.effort, template, self.seed, limit, wants_template=key is first)
-            if not Dispatcher(self.workers, found.append, self.must_stop).run([key], _always(task), _one) or not found:
-                return Pilot(math.inf, math.inf, is_cut_short=True)
-            if found[0].template is not None and template is None:
-                template = self.templates[size] = self.workers.send(found[0].template)
-        last = found[-1]
-        self.seconds[size] = last.seconds
-        return Pilot(1 - last.value / last.cost if last.cost > 0 else 0.0, last.seconds, last.is_cut_short)
-
-
-def _always(task: PartTask) -> Callable[[object], PartTask]:
-    return lambda _: task
+        task = replace(task, seconds=seconds if math.isfinite(seconds) else None, wants_template=True)
+        Dispatcher(self.workers, found.append, self.must_stop).run(task.keys, lambda _: task, _one)
+        template = found[0].template if found else None
+        return None if template is None else self.workers.send(template)
 
 
 def _one() -> int:

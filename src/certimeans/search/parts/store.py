@@ -118,7 +118,7 @@ class PartStore:
         except OSError as error:
             self._complain(error)
             file = outcome.file
-        return Known(outcome.value, outcome.cost, outcome.own_cost, outcome.entries, file)
+        return Known(outcome.value, outcome.cost, outcome.entries, file)
 
     def _complain(self, error: OSError) -> None:
         if not self.message:

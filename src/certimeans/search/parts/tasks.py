@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,9 @@ class PartOutcome:
     ----------
     entries, file
         The proof, as certificates have it; ``file`` is ``None`` for one that was stored before.
+    seconds, overrun
+        How long it took, and how much longer than it was allowed to if it was cut short: a bound has to be proven and
+        put away after the last iteration.
     is_cut_short
         Whether the time for it ended before the bound was as good as it was meant to be.
     template
@@ -75,10 +79,10 @@ class PartOutcome:
     key: Key
     value: float
     cost: float
-    own_cost: float
     entries: Entries
     file: bytes | None
     seconds: float = 0.0
+    overrun: float = 0.0
     rounds: int = 0
     n_cuts: int = 0
     is_cut_short: bool = False
@@ -96,8 +100,12 @@ def perform_parts(task: PartTask, deadline: Deadline | None = None) -> list[Part
     for key, part in zip(task.keys, task.parts, strict=True):
         own = deadline if task.seconds is None else deadline.within(task.seconds)
         seed = int(np.random.SeedSequence([task.seed, *key]).generate_state(1)[0])
+        began = time.perf_counter()
         bound = bound_part(part, task.effort, template=template, seed=seed, deadline=own)
-        outcomes.append(_outcome(key, part, bound, wants_template=task.wants_template))
+        outcome = _outcome(key, part, bound, wants_template=task.wants_template)
+        seconds = time.perf_counter() - began
+        overrun = 0.0 if task.seconds is None or not outcome.is_cut_short else max(0.0, seconds - task.seconds)
+        outcomes.append(replace(outcome, seconds=seconds, overrun=overrun))
     return outcomes
 
 
@@ -108,14 +116,12 @@ def _outcome(key: Key, part: Part, bound: PartBound, *, wants_template: bool) ->
         key,
         bound.value,
         bound.cost,
-        bound.own_cost,
         entries,
         file,
-        bound.seconds,
-        bound.rounds,
-        bound.n_cuts,
-        bound.reason is StopReason.DEADLINE,
-        template,
+        rounds=bound.rounds,
+        n_cuts=bound.n_cuts,
+        is_cut_short=bound.reason is StopReason.DEADLINE,
+        template=template,
     )
 
 
@@ -127,7 +133,7 @@ def _prove_again(key: Key, part: Part, entries: Entries, file: bytes) -> PartOut
     except Exception:  # noqa: BLE001  # a file may be damaged or edited in any way; the part is bounded anew then
         return None
     cost = part.cost(part.labels)
-    return PartOutcome(key, value, cost, cost, entries, None) if np.isfinite(value) else None
+    return PartOutcome(key, value, cost, entries, None) if np.isfinite(value) else None
 
 
 def write_template(template: Template, path: Path) -> None:
