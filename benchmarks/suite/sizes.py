@@ -5,7 +5,7 @@
 
 DATA has ``datasets/NAME.txt``, ``labels/NAME.txt`` and ``constraints/NAME/ml_A_cl_B_0.txt``, and ``ucr/NAME.txt`` with
 ``ucr/NAME.labels.txt``. The table says which problems were proven within the gap of 1e-4; every certificate is
-re-proven.
+re-proven. Left out is gene16, whose 801 points in classes of very unequal sizes take too long.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 import tempfile
 import time
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,9 @@ def solved(data: Path, name: str, links: Path | None, options: argparse.Namespac
     stated = None if links is None else read_constraints(links, n_points=len(points))
     pairs: dict[str, Any] = {} if stated is None else {"must_link": stated.must_link, "cannot_link": stated.cannot_link}
     limits: dict[str, Any] = {"time_limit": options.time_limit, "n_jobs": options.jobs}
+    before = _cpu_seconds()
     result = solve(points, len(sizes), sizes=sizes, **pairs, **limits)
+    cpu_seconds = _cpu_seconds() - before
     proof = "no clustering"
     if result.labels is not None:
         with tempfile.TemporaryDirectory() as folder:
@@ -75,8 +78,14 @@ def solved(data: Path, name: str, links: Path | None, options: argparse.Namespac
         "root gap": f"{result.root_gap:.1e}",
         "nodes": result.nodes,
         "seconds": f"{result.seconds:.2f}",
+        "CPU s": f"{cpu_seconds:.2f}",
         "certificate": proof,
     }
+
+
+def _cpu_seconds() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    return sum(usage.ru_utime + usage.ru_stime for usage in map(getrusage, (RUSAGE_SELF, RUSAGE_CHILDREN)))
 
 
 def compare(data: Path, name: str) -> dict[str, Any]:
@@ -118,8 +127,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--peer", action="store_true", help="compare the heuristic with k-means-constrained")
     options = parser.parse_args()
-    folder = options.data / "labels"
-    names = options.names.split(",") if options.names else sorted(path.stem for path in folder.glob("*.txt"))
+    known = sorted(path.stem for path in (options.data / "labels").glob("*.txt") if path.stem != "gene16")
+    known += sorted(path.name.split(".")[0] for path in (options.data / "ucr").glob("*.labels.txt"))
+    names = options.names.split(",") if options.names else known
     rows = []
     if options.peer:
         for name in options.names.split(",") if options.names else PEER_SETS:

@@ -221,6 +221,8 @@ class SolveResult:
                 f"; the bound does without {parts.links_left_out:,} of {parts.links:,} cannot-links, which join "
                 "different parts (the clustering keeps them all)"
             )
+        if self.instance.limits is not None:
+            said += "; the bound does without the limits on sizes (the clustering keeps them)"
         return said
 
     __repr__ = summary

@@ -261,3 +261,62 @@ def test_a_gram_matrix_has_no_parts(tmp_path: Path) -> None:
     np.savez(tmp_path / "certificate.npz", **kept)
     with pytest.raises(MalformedCertificateError, match="only points have parts"):
         verify(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Save a certificate of parts of a problem with prescribed sizes."""
+    points = np.array([[0.0, 0.0], [6.0, 0.0]])[np.arange(40) % 2] + np.random.default_rng(1).normal(size=(40, 2))
+    result = solve(points, 2, sizes=[15, 25], part_size=20)
+    assert result.parts == 2
+    folder = tmp_path_factory.mktemp("limited")
+    result.save(folder, report=False)
+    assert verify(folder).lower_bound >= result.lower_bound
+    return folder
+
+
+def _claim_anchors(content: Content) -> None:
+    content["proof"][0][-1]["parts"][0][0][-1]["anchors"] = [0]
+
+
+def _branch_on_sizes(content: Content) -> None:
+    entries = content["proof"][0][-1]["parts"][0]
+    entries[0].append({"kind": "branch_sizes", "point": 0, "entries": [1, 2]})
+    entries += [[], []]
+
+
+def _multipliers_of_limits(arrays: Arrays) -> None:
+    arrays["e0s0_size_multiplier"] = np.ones((20, 2))
+
+
+def _negative_slack(arrays: Arrays) -> None:
+    """Lower limits would allow V to be negative."""
+    slack = arrays["e0s0_slack"]
+    slack[np.cumsum([0, *range(20, 1, -1)])] -= np.float32(0.3) * (np.arange(20) % 3).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("in_content", "in_arrays"),
+    [
+        (_claim_anchors, None),
+        (_claim_anchors, _multipliers_of_limits),
+        (_branch_on_sizes, None),
+        (None, _multipliers_of_limits),
+        (None, _negative_slack),
+    ],
+    ids=["anchors", "anchors with multipliers", "a branch on sizes", "multipliers of limits", "negative slack"],
+)
+def test_a_part_that_claims_limits_is_refused(
+    in_content: Callable[[Content], None] | None,
+    in_arrays: Callable[[Arrays], None] | None,
+    limited: Path,
+    tmp_path: Path,
+) -> None:
+    """Sizes of the whole say nothing about a part: a cluster may have its other points elsewhere."""
+    forged = Path(shutil.copytree(limited, tmp_path / "forged"))
+    if in_content is not None:
+        change_content(forged, in_content)
+    if in_arrays is not None:
+        change_part(forged, 0, in_arrays)
+    with pytest.raises((CertificateError, MalformedCertificateError)):
+        verify(forged)

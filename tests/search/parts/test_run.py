@@ -119,6 +119,28 @@ def test_one_process_and_two_and_an_executor_prove_the_same() -> None:
         assert other.lower_bound == pytest.approx(one.lower_bound, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"size_min": 55, "size_max": 65},
+        {"sizes": [40, 60, 60, 80]},
+        {"size_max": 340.0, "capacity": [float(1 + i % 9) for i in range(240)]},
+    ],
+)
+def test_limits_on_sizes_are_kept_by_the_clustering_and_not_needed_for_the_bound(
+    stated: dict[str, Any], tmp_path: Path
+) -> None:
+    """Sizes, limits and capacities: a proven bound of parts without them, and it is said that these are left out."""
+    result = solve(blobs(), 4, part_size=80, cannot_link=[(0, 4), (1, 5)], **stated)
+    assert result.parts == 3
+    assert result.clustering is not None
+    assert result.clustering.satisfies(result.instance)
+    assert "without the limits on sizes" in result.describe_parts()
+    assert 0.5 * result.objective < result.lower_bound <= result.objective
+    result.save(tmp_path, report=False)
+    assert verify(tmp_path, instance=result.instance).lower_bound >= result.lower_bound
+
+
 def test_a_part_size_that_is_none_is_refused() -> None:
     """Named, with what it may be."""
     for bad in (0, -3, 1.5, "many", True):

@@ -43,6 +43,9 @@ def find_clustering(
         How many threads may search.
     """
     points = presolved.super_points
+    if points.limits is not None:  # the search may take all the time there is, and this keeps the limits
+        _offer(presolved, incumbent, presolved.colouring)
+        announce()
     found: SimpleQueue[IntArray] = SimpleQueue()
     own = deadline
     if math.isfinite(deadline.remaining()):

@@ -21,7 +21,7 @@ from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.splitting import Split, make_part
 from certimeans.bounds.protocol import Question
 from certimeans.deadline import Deadline
-from certimeans.errors import InputError, InternalError
+from certimeans.errors import InternalError
 from certimeans.presolve.reduce import Presolved
 from certimeans.printing import percent_up
 from certimeans.proof.steps import CovarianceStep, IdenticalStep, MergeStep, PartsStep, Step
@@ -54,10 +54,6 @@ _MOST_RESERVE, _SHARE_RESERVED, _SECONDS_PER_POINT = 0.5, 0.04, 2e-6
 def is_by_parts(presolved: Presolved, part_size: PartSize, settings: NodeSettings) -> bool:
     """Whether a problem is to be bounded by parts."""
     points = presolved.super_points
-    if points.limits is not None:
-        if isinstance(part_size, int):
-            raise InputError("part_size cannot be combined with limits on sizes: parts know nothing of these")
-        return False
     if part_size is None or points.vectors is None or points.n_clusters < 2:
         return False
     return points.size > (settings.parts.largest_whole if part_size == "auto" else part_size)
@@ -455,7 +451,10 @@ class PartsSearch:
             said.append(f"{len(self._dispatcher.given_up)} parts given up after their workers died")
         elif status is SolveStatus.INTERRUPTED and not self.deadline.stop_requested:
             gap = percent_up(relative_gap(self.incumbent.cost, min(self._lower_bound(), self.incumbent.cost)))
-            said.append(f"all parts are bounded: a gap of {gap} is proven, and only larger parts could prove less")
+            more = "only larger parts could prove less"
+            if self.presolved.super_points.limits is not None:
+                more = "parts know nothing of the limits on sizes, which may be what is missing"
+            said.append(f"all parts are bounded: a gap of {gap} is proven, and {more}")
         if status is not SolveStatus.OPTIMAL and self.workers.message:
             said.append(self.workers.message)
         if self.store.message:
