@@ -15,6 +15,8 @@ from certimeans.problem.rounding import rounding_factor
 from certimeans.problem.scaling import CostScale
 from certimeans.problem.sizes import SizeLimits
 
+_FEW_NUMBERS = 20_000
+
 
 @dataclass(frozen=True, eq=False)
 class SuperPoints:
@@ -185,6 +187,10 @@ def _sum_by_group(group_of: IntArray, rows: FloatArray, size: int) -> FloatArray
 
 def sum_by_group(group_of: IntArray, rows: FloatArray, size: int) -> FloatArray:
     """Sum numbers or rows by groups 0..size-1, in whatever order these appear; some may be empty."""
+    if rows.size <= _FEW_NUMBERS:  # a sparse matrix would take longer to make than to use
+        columns = rows.reshape(len(rows), -1).T
+        few = np.array([np.bincount(group_of, column, minlength=size) for column in columns], dtype=np.float64)
+        return np.ascontiguousarray(few.T).reshape(size, *rows.shape[1:])
     from scipy.sparse import csr_array  # noqa: PLC0415  # slow to import, and not always needed
 
     ones = np.ones(len(group_of))

@@ -16,7 +16,9 @@ from certimeans.proof.store import Arrays, Plain, from_plain, to_plain, zipped
 _PREFIX = "e0s0_"
 
 
-def pack_part(members: IntArray, shares: FloatArray | None, step: BoundStep | None) -> tuple[list[list[Plain]], bytes]:
+def pack_part(
+    members: IntArray, shares: FloatArray | None, step: BoundStep | None, *, is_compressed: bool = True
+) -> tuple[list[list[Plain]], bytes]:
     """Return the entries of a part's proof as plain data, and the file with its arrays.
 
     Parameters
@@ -27,14 +29,17 @@ def pack_part(members: IntArray, shares: FloatArray | None, step: BoundStep | No
         Their weights in the part; ``None`` if these are the points' own.
     step
         What proves its bound; ``None`` for a part without one.
+    is_compressed
+        Whether to take the time that a smaller file needs.
     """
     arrays: Arrays = {"members": members.astype("<i8")}
     if shares is not None:
         arrays["shares"] = shares.astype("<f8")
     if step is None:
-        return [[]], zipped(arrays)
+        return [[]], zipped(arrays, is_compressed=is_compressed)
     plain, own = to_plain(step)
-    return [[plain]], zipped(arrays | {f"{_PREFIX}{name}": values for name, values in own.items()})
+    arrays |= {f"{_PREFIX}{name}": values for name, values in own.items()}
+    return [[plain]], zipped(arrays, is_compressed=is_compressed)
 
 
 def unpack_part(entries: Sequence[Sequence[Mapping[str, Any]]], file: Path | bytes) -> BoundStep | None:

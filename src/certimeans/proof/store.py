@@ -120,13 +120,13 @@ def unpack(entries: Sequence[Mapping[str, Any]], arrays: Mapping[str, NDArray[An
     return tuple(from_plain(plain, mine) for plain, mine in zip(entries, own, strict=True))
 
 
-def zipped(arrays: Arrays) -> bytes:
+def zipped(arrays: Arrays, *, is_compressed: bool = True) -> bytes:
     """Pack arrays as ``numpy.savez_compressed`` does, but with dates that do not change from run to run."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, values in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy")
-            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.compress_type = zipfile.ZIP_DEFLATED if is_compressed else zipfile.ZIP_STORED
             content = io.BytesIO()
             np.lib.format.write_array(content, np.ascontiguousarray(values), allow_pickle=False)
             archive.writestr(entry, content.getvalue(), compresslevel=1)

@@ -23,6 +23,9 @@ from certimeans.proof.steps import BoundStep, CovarianceStep
 _SLACK_BITS = 11
 """Bits of the slack that are kept: its rounding hardly changes a bound, and fewer bits make smaller certificates."""
 
+_POOR = 0.7
+"""A relaxation that proves less than this share of its aim is compared with the bound that costs nothing."""
+
 _ASKED_EARLY = 2
 """When the target is asked for so often, a part's own clustering is looked for."""
 
@@ -93,12 +96,17 @@ def bound_part(
     if part.size < part.n_clusters or points.scatter == 0:
         return PartBound(0.0, None, cost, StopReason.REACHED)
     aim = _Aim(part, points, cost, effort, seed, deadline)
-    cheap = CovarianceBounder().bound(Question(points, lambda: np.inf)).bound
-    if cheap.value >= aim.value or deadline.passed():
-        reason = StopReason.REACHED if cheap.value >= aim.value else StopReason.DEADLINE
-        return PartBound(cheap.value, cheap.step, aim.cost, reason)
+    is_late = deadline.passed()
+    if template is None or is_late:  # a part with a template needed the relaxation, and so will this one
+        cheap = CovarianceBounder().bound(Question(points, lambda: np.inf)).bound
+        if cheap.value >= aim.value or is_late:
+            reason = StopReason.REACHED if cheap.value >= aim.value else StopReason.DEADLINE
+            return PartBound(cheap.value, cheap.step, aim.cost, reason)
     answer = _relax(part, points, aim, effort, template, seed, deadline)
-    bound = max(answer.bound, cheap, key=lambda bound: bound.value)
+    bound = answer.bound
+    if answer.bound.value < _POOR * aim.value:
+        cheap = CovarianceBounder().bound(Question(points, lambda: np.inf)).bound
+        bound = max(answer.bound, cheap, key=lambda bound: bound.value)
     return PartBound(
         bound.value,
         bound.step,

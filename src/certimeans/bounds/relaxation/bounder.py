@@ -108,8 +108,10 @@ class RelaxationBounder:
             on_round=on_round,
             n_threads=question.n_threads,
         )
+        if scale.to_user(outcome.proven.safe_lower_bound) > best.value:  # not yet told
+            best = as_bound(outcome.proven, outcome.best)
         return Answer(
-            as_bound(outcome.proven, outcome.best),
+            best,
             outcome.reason,
             outcome.matrix,
             WarmStart(points.group_of, points.weights, outcome.best),

@@ -110,7 +110,9 @@ def perform_parts(task: PartTask, deadline: Deadline | None = None) -> list[Part
 
 
 def _outcome(key: Key, part: Part, bound: PartBound, *, wants_template: bool) -> PartOutcome:
-    entries, file = pack_part(part.members, part.weights if part.has_shares else None, bound.step)
+    is_cut_short = bound.reason is StopReason.DEADLINE
+    shares = part.weights if part.has_shares else None
+    entries, file = pack_part(part.members, shares, bound.step, is_compressed=not is_cut_short)
     template = Template.of(part, bound.start) if wants_template and bound.start is not None else None
     return PartOutcome(
         key,
@@ -120,7 +122,7 @@ def _outcome(key: Key, part: Part, bound: PartBound, *, wants_template: bool) ->
         file,
         rounds=bound.rounds,
         n_cuts=bound.n_cuts,
-        is_cut_short=bound.reason is StopReason.DEADLINE,
+        is_cut_short=is_cut_short,
         template=template,
     )
 
