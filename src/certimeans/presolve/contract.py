@@ -187,7 +187,7 @@ def _sum_by_group(group_of: IntArray, rows: FloatArray, size: int) -> FloatArray
 
 def sum_by_group(group_of: IntArray, rows: FloatArray, size: int) -> FloatArray:
     """Sum numbers or rows by groups 0..size-1, in whatever order these appear; some may be empty."""
-    if rows.size <= _FEW_NUMBERS:  # a sparse matrix would take longer to make than to use
+    if 0 < rows.size <= _FEW_NUMBERS:  # a sparse matrix would take longer to make than to use
         columns = rows.reshape(len(rows), -1).T
         few = np.array([np.bincount(group_of, column, minlength=size) for column in columns], dtype=np.float64)
         return np.ascontiguousarray(few.T).reshape(size, *rows.shape[1:])
