@@ -94,7 +94,7 @@ def test_what_keeps_a_point_out_is_evicted() -> None:
 
     Neither exchange gains alone: the first breaks the cannot-link, the second one costs something.
     """
-    points = [[0, 0], [0.1, 0], [4, 0], [4, 0], [4.1, 0.2], [0, 0.1], [4.2, 3], [4, 3], [4.1, 2.2]]
+    points = np.array([[0, 0], [0.1, 0], [4, 0], [4, 0], [4.1, 0.2], [0, 0.1], [4.2, 3], [4, 3], [4.1, 2.2]])
     problem = presolve(Instance.create(points, 3, sizes=[3, 3, 3], cannot_link=[(2, 4)])).super_points
     space = make_space(problem, SearchSettings())
     clusters, loads, exchanges, chains = (
