@@ -124,22 +124,6 @@ def _search() -> None:
     for start in (None, np.zeros(points.size, dtype=np.int64)):
         search_clustering(points, start=start, settings=SearchSettings(n_searches=30))
     round_relaxation(points, np.eye(points.size))
-    _cut_short(points)
-
-
-def _cut_short(points: SuperPoints) -> None:
-    """Keep a descent that a deadline ended: that must not be the moment to compile."""
-    from certimeans.heuristics.descent import store  # noqa: PLC0415
-    from certimeans.heuristics.memetic import MemeticSearch  # noqa: PLC0415
-    from certimeans.heuristics.settings import SearchSettings  # noqa: PLC0415
-    from certimeans.heuristics.starts import smallest_last_order  # noqa: PLC0415
-    from certimeans.heuristics.state import make_space  # noqa: PLC0415
-
-    settings = SearchSettings(n_searches=2, population=2)
-    order, _ = smallest_last_order(points.graph)
-    search = MemeticSearch(make_space(points, settings), order, settings, is_dense=False, colouring=None)
-    search.begin(0)
-    store(search.space, search._clusters, search._members, 0, 0.0)  # what a descent works on
 
 
 def _round_linked() -> None:

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -146,3 +147,16 @@ def test_other_processes_see_the_problem_and_the_best_cost() -> None:
     np.testing.assert_array_equal(there.merges, here.merges)
     board.close()
     assert not board.folder.exists()
+
+
+def test_the_links_of_decisions_do_not_bind_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without cannot-links of its own, a problem needs no search with links in any node, nor its compilation."""
+    monkeypatch.setattr("certimeans.heuristics.memetic.descend_linked", None)  # a call would fail
+    problem = presolve(Instance.create(hard_points(), 8))
+    best = evaluate(problem, task()).labels
+    assert best is not None
+    i, j = np.flatnonzero(best == best[0])[:2].tolist()
+    apart = evaluate(problem, replace(task((Decision(i, j, together=False),), gap=1e-9), number=1))
+    assert apart.labels is not None
+    assert Clustering.from_labels(problem.instance, apart.labels).satisfies(problem.instance)
+    assert apart.labels[i] == apart.labels[j]  # the node excludes the best clustering, and the search found it

@@ -39,6 +39,8 @@ Link = tuple[LinkKind, int, int]
 _MARGIN = 2.0**-46
 """What a gap is made smaller by, so that the bound it stops at is not below the one that is wanted."""
 _MOST_ATTEMPTS = 3
+_LEAST_GAP = 1e-10
+"""Doubles prove no less, and the solver would say so each time."""
 _LEAST_SECONDS = 10.0
 _FEW_SEARCHES = NodeSettings(root_search=SearchSettings(n_searches=5))
 """The search for a clustering has been made by the time the solver starts."""
@@ -75,7 +77,7 @@ class Answer:
         return self.cost.low == math.inf
 
 
-StatedKind = Literal["diameter", "split", "partial_labels"]
+StatedKind = Literal["diameter", "split", "partial_labels", "cluster_sizes"]
 
 
 @dataclass(frozen=True)
@@ -136,13 +138,13 @@ class Questions:
         kept = [link for link in stated_links(self.instance) if link not in change.drop]
         kept += [change.add] if change.add is not None else []
         others = self._others
-        if change.without:
-            nothing = dict.fromkeys(change.without)
-            rest = replace(stated, must_link=_none(), cannot_link=_none(), **nothing)
+        rest = replace(stated, must_link=_none(), cannot_link=_none(), **dict.fromkeys(change.without))
+        if change.without - {"cluster_sizes"}:
             others = expand(rest, _positions(self.instance))
         pairs = Constraints(
             np.vstack([_pairs(kept, "must-link"), others.must_link]),
             np.vstack([_pairs(kept, "cannot-link"), others.cannot_link]),
+            cluster_sizes=rest.cluster_sizes,
         )
         return replace(self.instance, constraints=pairs)
 
@@ -243,7 +245,9 @@ def enclose(
     for _ in range(_MOST_ATTEMPTS):
         known = math.inf if best is None else instance.cost(best).high
         slack = (known - enough) / abs(known) - _MARGIN if math.isfinite(known) and known != 0 else 0.0
-        limits = Limits(min(max(gap, slack), 0.999), max(deadline.remaining(), 1e-3) if _is_limited(deadline) else None)
+        limits = Limits(
+            min(max(gap, slack, _LEAST_GAP), 0.999), max(deadline.remaining(), 1e-3) if _is_limited(deadline) else None
+        )
         try:
             result = solve_instance(instance, limits, seed=seed, initial_labels=best, settings=_FEW_SEARCHES)
         except InfeasibleError:

@@ -106,16 +106,28 @@ def is_better(cost: float, best_cost: float, same_cost: float) -> bool:
 _is_better = inlined(is_better)
 
 
+def keep(clusters: Clusters, members: Members, slot: int, cost: float) -> None:
+    """Store a clustering and its cost in a slot."""
+    members.labels[slot] = clusters.labels
+    members.sums[slot] = clusters.sums
+    members.square[slot] = clusters.square
+    members.weight[slot] = clusters.weight
+    members.cost[slot] = cost
+
+
 @inlined
-def store(space: Space, clusters: Clusters, members: Members, slot: int, cost: float) -> None:
-    """Store a local optimum and its cost in a slot."""
-    for i in range(len(clusters.labels)):
-        members.labels[slot, i] = clusters.labels[i]
-    for c in range(space.n_clusters):
-        members.square[slot, c] = clusters.square[c]
-        members.weight[slot, c] = clusters.weight[c]
-        for t in range(clusters.sums.shape[1]):
-            members.sums[slot, c, t] = clusters.sums[c, t]
+def _store(clusters: Clusters, members: Members, slot: int, cost: float) -> None:
+    """Do the same in compiled code."""
+    from_labels, labels = clusters.labels, members.labels
+    from_sums, sums = clusters.sums, members.sums
+    square, weight = members.square, members.weight
+    for i in range(len(from_labels)):
+        labels[slot, i] = from_labels[i]
+    for c in range(len(from_sums)):
+        square[slot, c] = clusters.square[c]
+        weight[slot, c] = clusters.weight[c]
+        for t in range(from_sums.shape[1]):
+            sums[slot, c, t] = from_sums[c, t]
     members.cost[slot] = cost
 
 
@@ -145,7 +157,7 @@ def descend_freely(
         gain += sweep.gain - gained
         if sweep.idle >= len(space.weights):
             cost = scatter(space, clusters)
-            store(space, clusters, members, slots[child], cost)
+            _store(clusters, members, slots[child], cost)
             best_cost = min(best_cost, cost)
             child += 1
             phase = LOADS
@@ -203,7 +215,7 @@ def descend_linked(  # noqa: PLR0913  # compiled code takes its state apart
                 if not is_thorough and best_cost < np.inf and _is_better(cost, best_cost, effort.same_cost):
                     is_thorough = True
                 else:
-                    store(space, clusters, members, slots[child], cost)
+                    _store(clusters, members, slots[child], cost)
                     best_cost = min(best_cost, cost)
                     child += 1
                     phase = LOADS

@@ -20,8 +20,8 @@ from certimeans.heuristics.descent import (
     begin_descent,
     descend_freely,
     descend_linked,
+    keep,
     make_members,
-    store,
 )
 from certimeans.heuristics.ejections import make_tree
 from certimeans.heuristics.mending import mend
@@ -305,7 +305,7 @@ class MemeticSearch(PopulationSearch):
         n_done = at.child
         if at.child < len(slots) and at.phase != LOADS:
             cost = scatter(self.space, self._clusters)
-            store(self.space, self._clusters, self._members, slots[at.child], cost)
+            keep(self._clusters, self._members, slots[at.child], cost)
             n_done += 1
         for slot in slots[:n_done].tolist():
             cost = float(self._members.cost[slot])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.compilation import compiled_without_allocation, inlined
+from certimeans.compilation import compiled_inside, compiled_without_allocation
 from certimeans.heuristics.descent import Members
 from certimeans.heuristics.starts import (
     Room,
@@ -80,23 +80,26 @@ def draw_starts(  # noqa: PLR0913  # compiled code takes its state apart
     return Drawing(child, centre)
 
 
-@inlined
+@compiled_without_allocation
 def match_clusters(labels: IntArray, other: IntArray, weights: FloatArray, room: Room) -> None:
     """Pair the clusters of two clusterings: each takes the free one with the heaviest intersection."""
     common, partner, is_taken = room.common, room.partner, room.is_taken
-    common[:] = 0.0
+    k = len(partner)
+    for c in range(k):
+        partner[c] = -1
+        is_taken[c] = False
+        for e in range(k):
+            common[c, e] = 0.0
     for i in range(len(labels)):
         common[labels[i], other[i]] += weights[i]
-    partner[:] = -1
-    is_taken[:] = False
-    for c in range(len(partner)):
-        for e in range(len(partner)):
+    for c in range(k):
+        for e in range(k):
             if not is_taken[e] and (partner[c] < 0 or common[c, e] > common[c, partner[c]]):
                 partner[c] = e
         is_taken[partner[c]] = True
 
 
-@inlined
+@compiled_inside
 def _inherit_centre(
     space: Space, members: Members, room: Room, mother: int, father: int, c: int, random: RandomState
 ) -> None:

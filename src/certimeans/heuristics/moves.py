@@ -79,8 +79,11 @@ def make_recency(space: Space) -> Recency:
 @inlined
 def forget_visits(recency: Recency) -> None:
     """Begin a sweep of another clustering."""
-    recency.changed[:] = 0
-    recency.visited[:] = -1
+    changed, visited = recency.changed, recency.visited
+    for c in range(len(changed)):
+        changed[c] = 0
+    for i in range(len(visited)):
+        visited[i] = -1
 
 
 @compiled_inside
@@ -92,34 +95,36 @@ def move_freely(space: Space, clusters: Clusters, recency: Recency, i: int, now:
     float
         The gain; 0 if it stays.
     """
+    changed, visited = recency.changed, recency.visited
     a = clusters.labels[i]
-    since = recency.visited[i]
-    recency.visited[i] = now
+    since = visited[i]
+    visited[i] = now
     if clusters.members[a] < 2:
         return 0.0
-    own_is_new = recency.changed[a] > since
+    own_is_new = changed[a] > since
     leaving = removal_gain(space, clusters, i)
     most, target = least_gain(space, leaving), -1
     for b in range(space.n_clusters):
-        if (own_is_new or recency.changed[b] > since) and b != a:
+        if (own_is_new or changed[b] > since) and b != a:
             gain = leaving - insertion_cost(space, clusters, i, b)
             if gain > most:
                 most, target = gain, b
     if target < 0:
         return 0.0
     move_point(space, clusters, i, target)
-    recency.changed[a] = now + 1
-    recency.changed[target] = now + 1
+    changed[a] = now + 1
+    changed[target] = now + 1
     return float(most)
 
 
 @inlined
 def sweep_freely(space: Space, clusters: Clusters, recency: Recency, sweep: Sweep, max_visits: int) -> Sweep:
     """Move one super-point after the other until none gains, for at most ``max_visits``; there are no cannot-links."""
-    size = len(space.weights)
+    order = recency.order
+    size = len(order)
     position, idle, improvements, visits, gain = sweep.position, sweep.idle, sweep.improvements, 0, sweep.gain
     while idle < size and visits < max_visits:
-        i = recency.order[position]
+        i = order[position]
         position = position + 1 if position + 1 < size else 0
         visits += 1
         idle += 1

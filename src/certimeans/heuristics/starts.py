@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from certimeans._typing import BoolArray, FloatArray, IntArray
-from certimeans.compilation import compiled_inside, compiled_without_allocation, inlined
+from certimeans.compilation import compiled_inside, compiled_without_allocation
 from certimeans.heuristics.state import Space
 from certimeans.presolve.graph import Graph
 from certimeans.randomness import RandomState, random_below, random_index, random_unit
@@ -137,18 +137,19 @@ def costs_of_centre(space: Space, products: FloatArray, square: float, weight: f
     The centre is given as in a row of :class:`~.state.Clusters`: by its ``sums`` (here ``products``), ``square`` and
     ``weight``. A super-point itself is the centre with its own row, square and weight 1.
     """
+    rows, squares, weights = space.rows, space.squares, space.weights
     share = 1.0 / weight
     if space.by_gram:
         constant = share * share * square
         for i in range(len(costs)):
-            costs[i] = space.weights[i] * (space.squares[i] - 2.0 * share * products[i] + constant)
+            costs[i] = weights[i] * (squares[i] - 2.0 * share * products[i] + constant)
     else:
         for i in range(len(costs)):
             total = 0.0
-            for t in range(space.rows.shape[1]):
-                difference = space.rows[i, t] - share * products[t]
+            for t in range(rows.shape[1]):
+                difference = rows[i, t] - share * products[t]
                 total += difference * difference
-            costs[i] = space.weights[i] * total
+            costs[i] = weights[i] * total
 
 
 @compiled_inside
@@ -158,70 +159,77 @@ def costs_of_point(space: Space, i: int, costs: FloatArray) -> None:
     costs_of_centre(space, space.rows[i], square, 1.0, costs)
 
 
-@inlined
+@compiled_inside
 def draw_centre(space: Space, room: Room, c: int, draws: int, random: RandomState) -> None:
     """Draw centre c as k-means++ does (Arthur and Vassilvitskii, 2007), and fill in its costs.
 
     It is the best of a few draws, in the sense that super-points are nearest to their centres then. Centres
     0, ..., c - 1 were drawn before.
     """
-    size = len(room.nearest)
+    nearest, trial, costs, weights = room.nearest, room.trial, room.costs, space.weights
+    size = len(nearest)
     if c == 0:
         for i in range(size):
-            room.nearest[i] = space.weights[i]
+            nearest[i] = weights[i]
     least = np.inf
     for _ in range(draws if c > 0 else 1):
-        costs_of_point(space, random_index(random, room.nearest), room.trial)
+        costs_of_point(space, random_index(random, nearest), trial)
         total = 0.0
         for i in range(size):
-            total += room.trial[i] if c == 0 else min(room.nearest[i], room.trial[i])
+            total += trial[i] if c == 0 or trial[i] < nearest[i] else nearest[i]
         if total < least:
             least = total
             for i in range(size):
-                room.costs[c, i] = room.trial[i]
+                costs[c, i] = trial[i]
     for i in range(size):
-        cost = room.costs[c, i]
-        room.nearest[i] = max(0.0, cost if c == 0 else min(room.nearest[i], cost))
+        cost = max(0.0, costs[c, i])
+        if c == 0 or cost < nearest[i]:
+            nearest[i] = cost
 
 
-@inlined
+@compiled_inside
 def redraw_centre(space: Space, room: Room, random: RandomState) -> None:
     """Move a random centre to a super-point, mostly one that is far from the other centres."""
-    costs, chance = room.costs, room.chance
-    redrawn = random_below(random, space.n_clusters)
+    costs, chance, weights = room.costs, room.chance, space.weights
+    k = len(costs)
+    redrawn = random_below(random, k)
     total, total_weight = 0.0, 0.0
     for i in range(len(chance)):
         nearest = np.inf
-        for c in range(space.n_clusters):
-            if c != redrawn:
-                nearest = min(nearest, costs[c, i])
+        for c in range(k):
+            if c != redrawn and costs[c, i] < nearest:
+                nearest = costs[c, i]
         chance[i] = max(0.0, nearest)
         total += chance[i]
-        total_weight += space.weights[i]
+        total_weight += weights[i]
     uniform = random_unit(random) / total_weight
     if total > 0.0:
         for i in range(len(chance)):
-            chance[i] = uniform * space.weights[i] + (1.0 - uniform * total_weight) * chance[i] / total
+            chance[i] = uniform * weights[i] + (1.0 - uniform * total_weight) * chance[i] / total
     costs_of_point(space, random_index(random, chance), costs[redrawn])
 
 
-@inlined
+@compiled_without_allocation
 def assign(space: Space, room: Room, order: IntArray, labels: IntArray, keeps_links: bool) -> bool:
     """Give each super-point the cheapest centre, in a given order.
 
     If ``keeps_links``, only centres count that the neighbours assigned before leave; False if a super-point finds none.
     """
-    costs, blocked_for = room.costs, room.blocked_for
-    labels[:] = -1
-    blocked_for[:] = -1
-    for i in order:
+    costs, blocked_for, start, neighbours = room.costs, room.blocked_for, space.start, space.neighbours
+    k = len(blocked_for)
+    for i in range(len(labels)):
+        labels[i] = -1
+    for c in range(k):
+        blocked_for[c] = -1
+    for place in range(len(order)):
+        i = order[place]
         if keeps_links:
-            for position in range(space.start[i], space.start[i + 1]):
-                c = labels[space.neighbours[position]]
+            for position in range(start[i], start[i + 1]):
+                c = labels[neighbours[position]]
                 if c >= 0:
                     blocked_for[c] = i
         chosen = -1
-        for c in range(space.n_clusters):
+        for c in range(k):
             if blocked_for[c] != i and (chosen < 0 or costs[c, i] < costs[chosen, i]):
                 chosen = c
         if chosen < 0:
@@ -230,16 +238,17 @@ def assign(space: Space, room: Room, order: IntArray, labels: IntArray, keeps_li
     return True
 
 
-@inlined
+@compiled_without_allocation
 def fill_empty_clusters(labels: IntArray, count: IntArray, random: RandomState) -> None:
     """Move a random super-point that has company into each empty cluster, where nothing can conflict with it.
 
     ``count`` has one entry per cluster, and is overwritten with the number of members. There must be at least as many
     super-points as clusters.
     """
-    count[:] = 0
-    for c in labels:
-        count[c] += 1
+    for c in range(len(count)):
+        count[c] = 0
+    for i in range(len(labels)):
+        count[labels[i]] += 1
     for c in range(len(count)):
         if count[c] == 0:
             i = random_below(random, len(labels))

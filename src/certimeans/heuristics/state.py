@@ -144,59 +144,71 @@ def most_improvements(size: int) -> int:
 @compiled_without_allocation
 def set_labels(space: Space, clusters: Clusters, labels: IntArray) -> None:
     """Recompute everything from labels; they may break cannot-links, but must leave no cluster empty."""
-    clusters.sums[:] = 0.0
-    clusters.weight[:] = 0.0
-    clusters.members[:] = 0
-    clusters.conflicts[:] = 0
-    for i in range(len(labels)):
+    rows, weights, start, neighbours = space.rows, space.weights, space.start, space.neighbours
+    sums, square, weight, members = clusters.sums, clusters.square, clusters.weight, clusters.members
+    own, conflicts = clusters.labels, clusters.conflicts
+    size, k, width = len(labels), len(weight), rows.shape[1]
+    for c in range(k):
+        weight[c] = 0.0
+        square[c] = 0.0
+        members[c] = 0
+        for t in range(width):
+            sums[c, t] = 0.0
+    for i in range(size):
+        for c in range(k):
+            conflicts[i, c] = 0
+    for i in range(size):
         c = labels[i]
-        clusters.labels[i] = c
-        w = space.weights[i]
-        clusters.weight[c] += w
-        clusters.members[c] += 1
-        for t in range(space.rows.shape[1]):
-            clusters.sums[c, t] += w * space.rows[i, t]
-        for position in range(space.start[i], space.start[i + 1]):
-            clusters.conflicts[space.neighbours[position], c] += 1
+        own[i] = c
+        w = weights[i]
+        weight[c] += w
+        members[c] += 1
+        for t in range(width):
+            sums[c, t] += w * rows[i, t]
+        for position in range(start[i], start[i + 1]):
+            conflicts[neighbours[position], c] += 1
     if space.by_gram:
-        clusters.square[:] = 0.0
-        for i in range(len(labels)):
-            clusters.square[labels[i]] += space.weights[i] * clusters.sums[labels[i], i]
+        for i in range(size):
+            square[labels[i]] += weights[i] * sums[labels[i], i]
 
 
 @compiled_inside
 def move_point(space: Space, clusters: Clusters, i: int, b: int) -> None:
     """Move super-point i to cluster b, whether or not that keeps the cannot-links."""
-    a = clusters.labels[i]
+    rows, start, neighbours = space.rows, space.start, space.neighbours
+    labels, sums, square, weight = clusters.labels, clusters.sums, clusters.square, clusters.weight
+    members, conflicts = clusters.members, clusters.conflicts
+    a = labels[i]
     w = space.weights[i]
     if space.by_gram:
         own = w * w * space.squares[i]
-        clusters.square[a] += own - 2.0 * w * clusters.sums[a, i]
-        clusters.square[b] += own + 2.0 * w * clusters.sums[b, i]
-    for t in range(space.rows.shape[1]):
-        share = w * space.rows[i, t]
-        clusters.sums[a, t] -= share
-        clusters.sums[b, t] += share
-    clusters.weight[a] -= w
-    clusters.weight[b] += w
-    clusters.members[a] -= 1
-    clusters.members[b] += 1
-    clusters.labels[i] = b
-    for position in range(space.start[i], space.start[i + 1]):
-        other = space.neighbours[position]
-        clusters.conflicts[other, a] -= 1
-        clusters.conflicts[other, b] += 1
+        square[a] += own - 2.0 * w * sums[a, i]
+        square[b] += own + 2.0 * w * sums[b, i]
+    for t in range(rows.shape[1]):
+        share = w * rows[i, t]
+        sums[a, t] -= share
+        sums[b, t] += share
+    weight[a] -= w
+    weight[b] += w
+    members[a] -= 1
+    members[b] += 1
+    labels[i] = b
+    for position in range(start[i], start[i + 1]):
+        other = neighbours[position]
+        conflicts[other, a] -= 1
+        conflicts[other, b] += 1
 
 
 @compiled_inside
 def distance_to_centre(space: Space, clusters: Clusters, i: int, c: int) -> float:
     """Squared distance of the mean of super-point i to the centre of cluster c."""
+    rows, sums = space.rows, clusters.sums
     share = 1.0 / clusters.weight[c]
     if space.by_gram:
-        return float(space.squares[i] - share * (2.0 * clusters.sums[c, i] - share * clusters.square[c]))
+        return float(space.squares[i] - share * (2.0 * sums[c, i] - share * clusters.square[c]))
     total = 0.0
-    for t in range(space.rows.shape[1]):
-        difference = space.rows[i, t] - share * clusters.sums[c, t]
+    for t in range(rows.shape[1]):
+        difference = rows[i, t] - share * sums[c, t]
         total += difference * difference
     return total
 
@@ -204,9 +216,10 @@ def distance_to_centre(space: Space, clusters: Clusters, i: int, c: int) -> floa
 @compiled_without_allocation
 def scatter(space: Space, clusters: Clusters) -> float:
     """Cost of the clustering, without the constant scatter inside super-points."""
+    weights, labels = space.weights, clusters.labels
     total = 0.0
-    for i in range(len(space.weights)):
-        total += space.weights[i] * distance_to_centre(space, clusters, i, clusters.labels[i])
+    for i in range(len(weights)):
+        total += weights[i] * distance_to_centre(space, clusters, i, labels[i])
     return total
 
 
@@ -219,26 +232,27 @@ def count_violations(clusters: Clusters) -> int:
     return twice // 2
 
 
-@compiled_without_allocation
+@compiled_inside
 def removal_gain(space: Space, clusters: Clusters, i: int) -> float:
     """Decrease of cost when i leaves its cluster, which must have other members."""
     a = clusters.labels[i]
     w = space.weights[i]
-    rest = clusters.weight[a] - w
+    weight = clusters.weight[a]
+    rest = weight - w
     if rest <= 0.0:  # the others weigh nothing beside i, to double precision: leave such a cluster alone
         return -np.inf
-    return float(w * clusters.weight[a] / rest * distance_to_centre(space, clusters, i, a))
+    return float(w * weight / rest * distance_to_centre(space, clusters, i, a))
 
 
-@compiled_without_allocation
+@compiled_inside
 def insertion_cost(space: Space, clusters: Clusters, i: int, b: int) -> float:
     """Increase of cost when i enters cluster b."""
-    w = space.weights[i]
-    return float(w * clusters.weight[b] / (clusters.weight[b] + w) * distance_to_centre(space, clusters, i, b))
+    w, weight = space.weights[i], clusters.weight[b]
+    return float(w * weight / (weight + w) * distance_to_centre(space, clusters, i, b))
 
 
 @inlined
 def least_gain(space: Space, leaving: float) -> float:
     """Return the gain from which a move is no rounding error; ``leaving`` is the gain of its first super-point."""
     floor = _GRAM_TOLERANCE if space.by_gram else _ABSOLUTE_TOLERANCE
-    return float(floor + _RELATIVE_TOLERANCE * max(leaving, 0.0))
+    return float(floor + _RELATIVE_TOLERANCE * leaving) if leaving > 0.0 else floor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -25,6 +26,7 @@ def cluster_table(result: SolveResult) -> str:
     if result.clustering is None:
         return ""
     profile = profile_of(result)
+    short = replace(profile, names=tuple(plain(name, _LONGEST_TITLE) for name in profile.names))
     features = telling_features(result, _MOST_COLUMNS).tolist() if profile.names else []
     weighted = bool((result.instance.weights != 1).any())
     weights = np.bincount(result.clustering.labels, result.instance.weights)
@@ -35,7 +37,7 @@ def cluster_table(result: SolveResult) -> str:
     for cluster in range(min(len(profile.sizes), _MOST_ROWS)):
         cells = [f"<td>{profile.sizes[cluster]:,}</td>"]
         cells += [f"<td>{weights[cluster]:.6g}</td>"] if weighted else []
-        cells += [f"<td class=words>{escape(profile.in_words(cluster))}</td>"] if features else []
+        cells += [f"<td class=words>{escape(short.in_words(cluster))}</td>"] if features else []
         cells += _means(profile, cluster, features)
         swatch = f'<i style="background:{cluster_look(cluster).colour}"></i>'
         rows.append(f"<tr><th scope=row>{swatch}{cluster}</th>{''.join(cells)}</tr>")

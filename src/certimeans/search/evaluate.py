@@ -22,7 +22,7 @@ from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.plugins import load_plugin
 from certimeans.presolve.colouring import find_colouring
 from certimeans.presolve.contract import SuperPoints, contract
-from certimeans.presolve.graph import Contradiction, connected
+from certimeans.presolve.graph import Contradiction, Graph, connected
 from certimeans.presolve.packing import find_packing
 from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering, by_first_appearance
@@ -216,8 +216,17 @@ class _Evaluation:
     def _round(self, points: SuperPoints, answer: Answer) -> None:
         """Look for a better clustering where the relaxation points to."""
         assert answer.matrix is not None  # noqa: S101  # the relaxation always has one
-        start = round_relaxation(points, answer.matrix, seed=self._seed(), deadline=self.deadline)
-        self._search(points, self.settings.node_search, start=start)
+        whole = self.presolved.super_points
+        if len(whole.graph.edges) > 0 or whole.limits is not None or len(points.graph.edges) == 0:
+            start = round_relaxation(points, answer.matrix, seed=self._seed(), deadline=self.deadline)
+            self._search(points, self.settings.node_search, start=start)
+            return
+        # Cannot-links of decisions alone: a clustering need not keep them, and a search without them is faster.
+        free = replace(points, graph=Graph(points.size, np.empty((0, 2), dtype=np.int64)))
+        start = round_relaxation(free, answer.matrix, seed=self._seed(), deadline=self.deadline)
+        if start is not None:
+            start = points.expand_labels(start)[whole.first_points]
+        self._search(whole, self.settings.node_search, start=start)
 
     def _search(
         self,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from certimeans._typing import BoolArray, FloatArray, IntArray
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.spectral import Single
-from certimeans.compilation import compiled_fast
+from certimeans.compilation import compiled_fast_without_allocation
 
 
 class PolyhedralProjector:
@@ -55,13 +55,14 @@ class PolyhedralProjector:
             multipliers,
             penalty,
             self.sweeps,
+            np.empty(len(multipliers), dtype=np.int64),
         )
         return _write_back(
             spectral, self.direction, primal, dual, self.forbidden, penalty, over_relaxation, self._target
         )
 
 
-@compiled_fast
+@compiled_fast_without_allocation
 def _fill_target(
     spectral: Single,
     direction: FloatArray,
@@ -82,8 +83,8 @@ def _fill_target(
         target[i * size + i] /= root
 
 
-@compiled_fast
-def _apply_cuts(
+@compiled_fast_without_allocation
+def _apply_cuts(  # noqa: PLR0913  # compiled code takes its state apart
     target: FloatArray,
     start: IntArray,
     position: NDArray[np.int32],
@@ -92,9 +93,10 @@ def _apply_cuts(
     multipliers: FloatArray,
     penalty: float,
     sweeps: int,
+    active: IntArray,
 ) -> None:
+    """Move the multipliers; ``active`` is room to work in."""
     count = len(multipliers)
-    active = np.empty(count, dtype=np.int64)
     for c in range(count):
         active[c] = c
         multipliers[c] /= penalty
@@ -124,7 +126,7 @@ def _apply_cuts(
         multipliers[c] *= penalty
 
 
-@compiled_fast
+@compiled_fast_without_allocation
 def _write_back(
     spectral: Single,
     direction: FloatArray,

@@ -10,7 +10,7 @@ from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector, _fill_target
 from certimeans.bounds.relaxation.spectral import Single
-from certimeans.compilation import compiled_fast
+from certimeans.compilation import compiled_fast_without_allocation
 
 
 class BoxProjector(PolyhedralProjector):
@@ -50,6 +50,7 @@ class BoxProjector(PolyhedralProjector):
             multipliers,
             penalty,
             self.sweeps,
+            np.empty(len(multipliers), dtype=np.int64),
         )
         return _write_back(
             spectral,
@@ -64,7 +65,7 @@ class BoxProjector(PolyhedralProjector):
         )
 
 
-@compiled_fast
+@compiled_fast_without_allocation
 def _apply_rows(  # noqa: PLR0913  # compiled code takes its state apart
     target: FloatArray,
     lower: FloatArray,
@@ -76,9 +77,10 @@ def _apply_rows(  # noqa: PLR0913  # compiled code takes its state apart
     multipliers: FloatArray,
     penalty: float,
     sweeps: int,
+    active: IntArray,
 ) -> None:
+    """Move the multipliers; ``active`` is room to work in."""
     count = len(multipliers)
-    active = np.empty(count, dtype=np.int64)
     for c in range(count):
         active[c] = c
         multipliers[c] /= penalty
@@ -107,7 +109,7 @@ def _apply_rows(  # noqa: PLR0913  # compiled code takes its state apart
         multipliers[c] *= penalty
 
 
-@compiled_fast
+@compiled_fast_without_allocation
 def _write_back(  # noqa: PLR0913  # the same
     spectral: Single,
     direction: FloatArray,

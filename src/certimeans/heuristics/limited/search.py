@@ -9,7 +9,7 @@ import numpy as np
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.heuristics.chains import make_chains
-from certimeans.heuristics.descent import make_members, store
+from certimeans.heuristics.descent import keep, make_members
 from certimeans.heuristics.limited.descent import BEGIN, begin, descend_within
 from certimeans.heuristics.limited.exchanges import make_exchanges
 from certimeans.heuristics.limited.loads import exchange_sizes, make_loads, match_sizes, set_loads, total_breach
@@ -203,5 +203,5 @@ class LimitedSearch(PopulationSearch):
 
     def _keep(self, slot: int) -> None:
         cost = scatter(self.space, self._clusters)
-        store(self.space, self._clusters, self._members, slot, cost)
+        keep(self._clusters, self._members, slot, cost)
         self._population.add(slot, np.inf if np.isnan(cost) else float(cost))
