@@ -10,7 +10,7 @@ import pytest
 from certimeans._typing import IntArray
 from certimeans.bounds.parts.bounding import Effort, bound_part, prove_part_again
 from certimeans.bounds.parts.settings import PartSettings
-from certimeans.bounds.parts.splitting import Split, make_part, shares_of, split_into_parts
+from certimeans.bounds.parts.splitting import Split, make_part, rounded_shares, split_into_parts
 from certimeans.errors import InfeasibleError
 from certimeans.presolve.reduce import Presolved, presolve
 from tests.oracles.brute_force import optimum
@@ -28,7 +28,8 @@ def split_anyhow(presolved: Presolved, n_parts: int, random: np.random.Generator
     part[shared] = n_parts
     order = np.argsort(part, kind="stable")[: n - len(shared)]
     start = np.searchsorted(part[order], np.arange(n_parts + 1))
-    return Split(start, order, shared, shares_of(presolved.instance.weights[shared], n_parts))
+    fractions = random.random((n_parts, len(shared))) + 1e-3
+    return Split(start, order, shared, rounded_shares(fractions / fractions.sum(axis=0), presolved.instance.weights[shared]))
 
 
 def bound_by(presolved: Presolved, split: Split, labels: IntArray) -> float:

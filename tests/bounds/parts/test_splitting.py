@@ -8,7 +8,7 @@ import pytest
 from certimeans.bounds.parts.bounding import Effort, bound_part
 from certimeans.bounds.parts.matching import Template, start_from
 from certimeans.bounds.parts.settings import PartSettings
-from certimeans.bounds.parts.splitting import Split, make_part, shares_of, split_into_parts
+from certimeans.bounds.parts.splitting import Split, make_part, rounded_shares, split_into_parts
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.problem.instance import Instance
 
@@ -91,17 +91,40 @@ def test_a_heavy_point_and_an_outlier_are_shared_by_weight() -> None:
     presolved = presolve(Instance.create(points, 2, weights=weights))
     split = split_into_parts(presolved, np.arange(100) % 2, 4)
     assert {7, 99} <= set(split.shared.tolist())
-    assert (4 * split.shares <= weights[split.shared]).all()
-    assert 4 * split.shares == pytest.approx(weights[split.shared], rel=1e-9)
+    assert (split.shares.sum(axis=0) <= weights[split.shared]).all()
+    assert split.shares.sum(axis=0) == pytest.approx(weights[split.shared], rel=1e-9)
 
 
 @pytest.mark.parametrize("weight", [1.0, 3.7, 1e-300, 1e300, np.pi])
 def test_shares_never_add_up_to_more(weight: float) -> None:
-    """Sums of equal shares are exact, and at most the weight."""
+    """Exact sums of shares, equal or not, are at most the weight, and almost that."""
     for n_parts in (1, 3, 7, 1000):
-        share = shares_of(np.array([weight]), n_parts)[0]
-        assert 0 < share * n_parts <= weight
-        assert share * n_parts == pytest.approx(weight, rel=1e-10)
+        for fractions in (np.ones(n_parts), np.random.default_rng(0).random(n_parts) + 1e-3):
+            shares = rounded_shares((fractions / fractions.sum())[:, None], np.array([weight]))[:, 0]
+            total = sum(map(Fraction, shares.tolist()))
+            assert (shares > 0).all()
+            assert total <= Fraction(weight)
+            assert float(total) == pytest.approx(weight, rel=1e-8)
+
+
+def test_tuned_shares_make_the_own_clusterings_of_parts_dearer() -> None:
+    """Ten outliers to which parts would like to give a cluster: moved to where they are far away, they cost more."""
+    random = np.random.default_rng(1)
+    labels = np.arange(300) % 3
+    points = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]])[labels] + random.normal(size=(300, 2))
+    points[:10] *= 6
+    presolved = presolve(Instance.create(points, 3))
+    split = split_into_parts(presolved, labels, 6)
+    assert len(split.shared) > 0
+    tuned = tune_shares(presolved, split, labels)
+
+    def own_costs(split: Split) -> float:
+        parts = [make_part(presolved, split, labels, (p,)) for p in range(split.n_parts)]
+        return sum(part.cost(part.labels) * (1 - own_loss(part, EFFORT, 0, Deadline())) for part in parts)
+
+    assert own_costs(tuned) > own_costs(split) * 1.0001
+    assert (tuned.shares.sum(axis=0) <= split.shares.sum(axis=0) * (1 + 1e-9)).all()
+    assert (tuned.shares > 0).all()
 
 
 def test_a_start_from_a_solved_part_saves_rounds() -> None:

@@ -18,7 +18,7 @@ from certimeans.deadline import Deadline
 from certimeans.presolve.contract import sum_by_group
 from certimeans.presolve.reduce import Presolved
 
-_BITS_OF_SHARES = 40  # the sum of up to 2^13 equal shares is exact
+_BITS_OF_SHARES = 40  # below a point's weight: sums of shares are exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Split:
     start, points
         The points that only part p has are ``points[start[p]:start[p + 1]]``, in increasing order.
     shared
-        Points that every part has, each with the weight in ``shares``.
+        Points that every part has; the weight of point s of them in part p is ``shares[p, s]``.
     loss
         What the bound loses because means differ between parts, in the user's units, about.
     """
@@ -50,7 +50,7 @@ class Split:
         """Return the points of some parts together, in increasing order, and their weights there."""
         own = [self.points[self.start[p] : self.start[p + 1]] for p in parts]
         chosen = np.concatenate([*own, self.shared])
-        theirs = np.concatenate([weights[chosen[: len(chosen) - len(self.shared)]], self.shares * len(parts)])
+        theirs = np.concatenate([weights[chosen[: len(chosen) - len(self.shared)]], self.shares[list(parts)].sum(axis=0)])
         order = np.argsort(chosen, kind="stable")
         return chosen[order], theirs[order]
 
@@ -190,14 +190,17 @@ def split_into_parts(  # noqa: PLR0913  # all that it depends on
     order = np.argsort(part_of_point, kind="stable")[np.count_nonzero(~is_own) :]
     start = np.searchsorted(part_of_point[order], np.arange(n_parts + 1)).astype(np.int64)
     shared = np.flatnonzero(~is_own)
-    return Split(start, order, shared, shares_of(presolved.instance.weights[shared], n_parts), loss * scale.unit)
+    equal = np.full((n_parts, len(shared)), 1 / n_parts)
+    return Split(start, order, shared, rounded_shares(equal, presolved.instance.weights[shared]), loss * scale.unit)
 
 
-def shares_of(weights: FloatArray, n_parts: int) -> FloatArray:
-    """Divide weights by the number of parts, rounded down to few bits, so that shares never add up to more."""
-    fractions, exponents = np.frexp(weights / n_parts)
-    steps = 2.0**_BITS_OF_SHARES
-    shares: FloatArray = np.ldexp(np.floor(fractions * steps * (1 - 2.0**-50)) / steps, exponents)
+def rounded_shares(fractions: FloatArray, weights: FloatArray) -> FloatArray:
+    """Divide weights in the given fractions, one row for each part, rounded down so that they never add up to more.
+
+    All shares of a point are multiples of one power of two, so that their sums are exact.
+    """
+    unit = np.ldexp(1.0, np.maximum(np.frexp(weights)[1] - _BITS_OF_SHARES, -1074))
+    shares: FloatArray = np.floor(fractions * (1 - 2.0**-40) * (weights / unit)) * unit
     return shares
 
 

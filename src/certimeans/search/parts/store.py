@@ -15,6 +15,7 @@ import weakref
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from certimeans.search.parts.cover import Known
 from certimeans.search.parts.tasks import Entries, Key, PartOutcome
 
 _LOGGER = logging.getLogger("certimeans")
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +182,10 @@ def _is_valid(plan: Plan, instance: Instance) -> bool:
         and chosen.min() >= 0
         and chosen.max() < n
         and len(np.unique(chosen)) == n
-        and split.shares.shape == split.shared.shape
+        and split.shares.shape == (split.n_parts, len(split.shared))
         and (split.shares > 0).all()
-        and (split.shares * split.n_parts * (1 + 2.0**-50) <= instance.weights[split.shared]).all()
+        and all(
+            sum(map(Fraction, shares)) <= Fraction(weight)
+            for shares, weight in zip(split.shares.T.tolist(), instance.weights[split.shared].tolist(), strict=True)
+        )
     )
