@@ -29,7 +29,9 @@ def split_anyhow(presolved: Presolved, n_parts: int, random: np.random.Generator
     order = np.argsort(part, kind="stable")[: n - len(shared)]
     start = np.searchsorted(part[order], np.arange(n_parts + 1))
     fractions = random.random((n_parts, len(shared))) + 1e-3
-    return Split(start, order, shared, rounded_shares(fractions / fractions.sum(axis=0), presolved.instance.weights[shared]))
+    return Split(
+        start, order, shared, rounded_shares(fractions / fractions.sum(axis=0), presolved.instance.weights[shared])
+    )
 
 
 def bound_by(presolved: Presolved, split: Split, labels: IntArray) -> float:
@@ -76,7 +78,7 @@ def test_a_united_part_proves_at_least_what_its_parts_do() -> None:
     points = [[0.0], [1.0], [10.0], [0.5], [9.0], [10.5]]
     presolved = presolve(SmallInstance(points, 2, [], [], None).build())
     labels = np.array([0, 0, 1, 0, 1, 1])
-    split = Split(np.array([0, 3, 6]), np.arange(6), np.empty(0, dtype=np.int64), np.empty(0))
+    split = Split(np.array([0, 3, 6]), np.arange(6), np.empty(0, dtype=np.int64), np.empty((2, 0)))
     apart = [bound_part(make_part(presolved, split, labels, (p,)), EFFORT).value for p in (0, 1)]
     together = bound_part(make_part(presolved, split, labels, (0, 1)), EFFORT).value
     assert apart == pytest.approx([0.5, 1.125], rel=1e-4)  # {0, 1}, {10}; {0.5}, {9, 10.5}
@@ -87,7 +89,7 @@ def test_a_united_part_proves_at_least_what_its_parts_do() -> None:
 def test_a_part_with_fewer_super_points_than_clusters_proves_nothing() -> None:
     """Two points, three clusters: as a problem of its own it would be infeasible, as a part it costs nothing."""
     presolved = presolve(SmallInstance([[0.0], [5.0], [9.0], [11.0]], 3, [], [], None).build())
-    split = Split(np.array([0, 2, 4]), np.arange(4), np.empty(0, dtype=np.int64), np.empty(0))
+    split = Split(np.array([0, 2, 4]), np.arange(4), np.empty(0, dtype=np.int64), np.empty((2, 0)))
     for p in (0, 1):
         found = bound_part(make_part(presolved, split, np.array([0, 1, 2, 2]), (p,)), EFFORT)
         assert (found.value, found.step) == (0.0, None)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from certimeans.bounds.parts.bounding import Effort, bound_part
+from certimeans.bounds.parts.bounding import Effort, bound_part, own_loss
 from certimeans.bounds.parts.matching import Template, start_from
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.splitting import Split, make_part, rounded_shares, split_into_parts
+from certimeans.bounds.parts.tuning import tune_shares
+from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.problem.instance import Instance
 
@@ -120,7 +124,7 @@ def test_tuned_shares_make_the_own_clusterings_of_parts_dearer() -> None:
 
     def own_costs(split: Split) -> float:
         parts = [make_part(presolved, split, labels, (p,)) for p in range(split.n_parts)]
-        return sum(part.cost(part.labels) * (1 - own_loss(part, EFFORT, 0, Deadline())) for part in parts)
+        return sum(part.cost(part.labels) * (1 - own_loss(part, Effort(1e-3, 0.5, 4), 0, Deadline())) for part in parts)
 
     assert own_costs(tuned) > own_costs(split) * 1.0001
     assert (tuned.shares.sum(axis=0) <= split.shares.sum(axis=0) * (1 + 1e-9)).all()

@@ -28,6 +28,11 @@ class PartSettings:
         two closest clusters: a part might rather give it a cluster of its own.
     most_shared
         Shared super-points at most, as a share of the size of a part.
+    share_more
+        If parts lose more than this share of the gap by clusterings of their own, more super-points are shared, and
+        their shares are tuned.
+    share_above_then, most_shared_then
+        ``share_above`` and ``most_shared`` in that case.
     heavy
         A super-point of several points is divided between parts if it weighs more than this share of a part.
     searches
@@ -52,6 +57,9 @@ class PartSettings:
     partners: int = 8
     share_above: float = 0.3
     most_shared: float = 0.2
+    share_more: float = 0.3
+    share_above_then: float = 0.05
+    most_shared_then: float = 0.3
     heavy: float = 0.25
     searches: int = 8
     relaxation_share: float = 0.5

@@ -50,7 +50,9 @@ class Split:
         """Return the points of some parts together, in increasing order, and their weights there."""
         own = [self.points[self.start[p] : self.start[p + 1]] for p in parts]
         chosen = np.concatenate([*own, self.shared])
-        theirs = np.concatenate([weights[chosen[: len(chosen) - len(self.shared)]], self.shares[list(parts)].sum(axis=0)])
+        theirs = np.concatenate(
+            [weights[chosen[: len(chosen) - len(self.shared)]], self.shares[list(parts)].sum(axis=0)]
+        )
         order = np.argsort(chosen, kind="stable")
         return chosen[order], theirs[order]
 

@@ -200,7 +200,7 @@ class PartsSearch:
             self._useful_seconds = sizing.seconds.get(size, 0.0)
             if self._must_stop():
                 return
-            split = sizing.split(self._labels, max(1, -(-points.size // size)))
+            split = sizing.split_well(self._labels, max(1, -(-points.size // size)))
             self.store.begin(Plan(split, points.expand_labels(self._labels)))
         else:
             split = plan.split

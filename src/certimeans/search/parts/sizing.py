@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from certimeans._typing import IntArray
 from certimeans.bounds.parts.bounding import Effort, own_loss
 from certimeans.bounds.parts.matching import Template
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.splitting import Split, make_part, split_into_parts
+from certimeans.bounds.parts.tuning import tune_shares
 from certimeans.bounds.relaxation.bounder import LARGEST_SIZE
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import Presolved
@@ -28,12 +30,17 @@ _BYTES_PER_ENTRY = 120  # of a part's relaxation, divided by the square of its s
 _SHARE_FOR_PARTS = 0.7  # of the time that is left: a first pass has to be over before it ends
 _SHARE_FOR_SPLIT = 0.15
 _SHARE_FOR_PILOT = 0.1
+_SHARE_FOR_TUNING = 0.05
+_TUNING = 60.0  # seconds, without a time limit
 _SHARE_FOR_ITERATIONS = 0.6  # of the time for a pilot: the rest is for proving a bound and putting it away
 _MOST_FOR_PROVING = 0.1
 _PILOTS_PER_WORKER = 2
 _PARTS_TO_SEARCH = 16  # what parts can lose by clusterings of their own is searched for in so many
 _SECONDS_TO_LOAD = 1.0  # a pilot that takes longer is believed at once
 _POLL_SECONDS = 0.05
+
+
+_Result = TypeVar("_Result")
 
 
 class StoppedError(Exception):
@@ -68,6 +75,27 @@ class Sizing:
     templates: dict[int, Template | Path] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
 
+    def split_well(self, labels: IntArray, n_parts: int) -> Split:
+        """Split, and share more points by weight, tuned, if parts lose much by clusterings of their own.
+
+        Raises
+        ------
+        StoppedError
+            If there is a reason to stop before that is done.
+        """
+        split, settings = self.split(labels, n_parts), self.settings.parts
+        some = range(0, n_parts, -(-n_parts // _PARTS_TO_SEARCH))
+        losses = self._own_losses({(p,): make_part(self.presolved, split, labels, (p,)) for p in some})
+        if sum(losses.values()) <= settings.share_more * self.effort.gap * len(losses):
+            return split
+        more = replace(settings, share_above=settings.share_above_then, most_shared=settings.most_shared_then)
+        split = replace(self, settings=replace(self.settings, parts=more)).split(labels, n_parts)
+        seconds = _SHARE_FOR_TUNING * self.deadline.remaining() if math.isfinite(self.deadline.remaining()) else _TUNING
+        deadline = self.deadline.within(seconds)
+        return self._awaited(
+            in_background(tune_shares, self.presolved, split, labels, seed=self.seed, deadline=deadline)
+        )
+
     def split(self, labels: IntArray, n_parts: int, *, is_sample: bool = False) -> Split:
         """Split along a clustering of the super-points, in a thread that is left behind if need be.
 
@@ -96,10 +124,7 @@ class Sizing:
             n_threads=self.n_threads,
             is_sample=is_sample,
         )
-        while not wait([splitting], timeout=_POLL_SECONDS).done:
-            if self.must_stop():
-                raise StoppedError
-        return splitting.result()
+        return self._awaited(splitting)
 
     def largest(self) -> int:
         """Return the largest part that memory has room for, as many at a time as there are workers."""
@@ -171,10 +196,14 @@ class Sizing:
         searching = in_background(
             lambda: {key: own_loss(part, self.effort, self.seed, self.deadline) for key, part in parts.items()}
         )
-        while not wait([searching], timeout=_POLL_SECONDS).done:
+        return self._awaited(searching)
+
+    def _awaited(self, work: Future[_Result]) -> _Result:
+        """Wait for something, unless there is a reason to stop; it is left behind then."""
+        while not wait([work], timeout=_POLL_SECONDS).done:
             if self.must_stop():
                 raise StoppedError
-        return searching.result()
+        return work.result()
 
     def _first_pilot(self, task: PartTask, found: list[PartOutcome]) -> Template | Path | None:
         """Bound a part from nothing; return what others may start from."""
