@@ -112,11 +112,11 @@ def test_shares_never_add_up_to_more(weight: float) -> None:
 
 
 def test_tuned_shares_make_the_own_clusterings_of_parts_dearer() -> None:
-    """Ten outliers to which parts would like to give a cluster: moved to where they are far away, they cost more."""
-    random = np.random.default_rng(1)
-    labels = np.arange(300) % 3
-    points = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]])[labels] + random.normal(size=(300, 2))
-    points[:10] *= 6
+    """Outliers to which parts would like to give a cluster cost more where they are far away."""
+    random = np.random.default_rng(0)
+    labels = np.arange(600) % 3
+    points = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]])[labels] + random.normal(size=(600, 2))
+    points[:12] *= 5
     presolved = presolve(Instance.create(points, 3))
     split = split_into_parts(presolved, labels, 6)
     assert len(split.shared) > 0
@@ -124,10 +124,11 @@ def test_tuned_shares_make_the_own_clusterings_of_parts_dearer() -> None:
 
     def own_costs(split: Split) -> float:
         parts = [make_part(presolved, split, labels, (p,)) for p in range(split.n_parts)]
-        return sum(part.cost(part.labels) * (1 - own_loss(part, Effort(1e-3, 0.5, 4), 0, Deadline())) for part in parts)
+        losses = [own_loss(part, Effort(1e-3, 0.5, 4), 0, Deadline()) for part in parts]
+        return sum(part.cost(part.labels) * (1 - loss) for part, loss in zip(parts, losses, strict=True))
 
-    assert own_costs(tuned) > own_costs(split) * 1.0001
-    assert (tuned.shares.sum(axis=0) <= split.shares.sum(axis=0) * (1 + 1e-9)).all()
+    assert own_costs(tuned) > own_costs(split) + 0.5
+    assert (tuned.shares.sum(axis=0) <= 1).all()
     assert (tuned.shares > 0).all()
 
 
