@@ -258,7 +258,7 @@ def _price(result: SolveResult, questions: Questions, item: _Item, answer: Answe
     low, high = price_interval(questions.cost, answer.cost)
     effect: Effect = "binds" if low > 0 else "undecided"
     if high == 0:
-        effect = "implied" if answer.is_impossible else "costs nothing"
+        effect = "implied" if answer.is_impossible and item.kind != "all" else "costs nothing"
     least, most = questions.cost
     links = tuple((kind, result.number_of(i), result.number_of(j)) for kind, i, j in item.links)
     names = tuple((result.short_name_of(i), result.short_name_of(j)) for _, i, j in item.links)
