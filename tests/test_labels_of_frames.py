@@ -11,6 +11,7 @@ from certimeans import CertifiedKMeans, InputError, read_points, solve
 VALUES = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
 BY_NAME = pd.DataFrame(VALUES, index=list("abcdef"), columns=["x"])
 BY_NUMBER = pd.DataFrame(VALUES, index=[5, 4, 3, 2, 1, 0], columns=["x"])
+BY_DATE = pd.DataFrame(VALUES, index=pd.date_range("2020-01-01", periods=6), columns=["x"])
 BY_LARGE_NUMBER = pd.DataFrame(VALUES, index=range(1001, 1007), columns=["x"])
 
 
@@ -23,6 +24,11 @@ BY_LARGE_NUMBER = pd.DataFrame(VALUES, index=range(1001, 1007), columns=["x"])
         (BY_NUMBER, (2, 3), {"link_by": "position"}),
         (BY_LARGE_NUMBER, (1003, 1004), {}),
         (pd.DataFrame(VALUES), (2, 3), {}),
+        (pd.DataFrame(VALUES, index=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]), (2, 3), {}),
+        (pd.DataFrame(VALUES, index=list("012345")), (2, 3), {}),
+        (pd.DataFrame(VALUES, index=list("543210")), ("3", "2"), {}),
+        (BY_DATE, (BY_DATE.index[2], BY_DATE.index[3]), {}),
+        (BY_DATE, ("2020-01-03", "2020-01-04"), {}),
         (pd.DataFrame(VALUES, index=pd.MultiIndex.from_product([["u", "v"], [0, 1, 2]])), (("u", 2), ("v", 0)), {}),
     ],
 )
@@ -38,6 +44,8 @@ def test_labels_and_positions_mean_the_same_points(frame: Any, pair: Any, option
     ("frame", "pair", "options", "message"),
     [
         (BY_NUMBER, (3, 2), {}, r"must_link\[0\] = \(3, 2\): .*say which with link_by='label' or link_by='position'"),
+        (pd.DataFrame(VALUES, index=list("543210")), (3, 2), {}, "say which with link_by"),
+        (BY_DATE, ("2020-01-03", "2020-01-40"), {}, "no point is named '2020-01-40'; did you mean '2020-01-0"),
         (BY_NAME, ("c", "x"), {}, r"must_link\[0\] = .*no point is named 'x'"),
         (BY_LARGE_NUMBER, (1003, 1010), {}, "no point is named 1010"),
         (BY_NAME, ("c",), {}, "must_link must be a sequence of pairs"),

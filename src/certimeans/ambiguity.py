@@ -58,10 +58,17 @@ class AmbiguousPair:
 
 
 class AmbiguousPairs(Sequence[AmbiguousPair]):
-    """Pairs to ask about, those first whose other answer costs least."""
+    """Pairs to ask about, those first whose other answer costs least.
 
-    def __init__(self, pairs: Sequence[AmbiguousPair]) -> None:
+    Attributes
+    ----------
+    is_complete
+        Whether every pair was looked at; otherwise the user interrupted, and some intervals are wide.
+    """
+
+    def __init__(self, pairs: Sequence[AmbiguousPair], *, is_complete: bool = True) -> None:
         self._pairs = list(pairs)
+        self.is_complete = is_complete
 
     @overload
     def __getitem__(self, index: int) -> AmbiguousPair: ...
@@ -113,6 +120,8 @@ class AmbiguousPairs(Sequence[AmbiguousPair]):
                 f"{title:{width}}  {pair.now:8}  {interval_in_words(pair.together):>25}  "
                 f"{interval_in_words(pair.apart):>25}  {pair.percent()} more"
             )
+        if not self.is_complete:
+            lines.append("interrupted: little is known about pairs that were not looked at any more")
         return "\n".join(lines)
 
     __repr__ = summary
@@ -158,7 +167,7 @@ def find_ambiguous_pairs(
     found = [_ambiguous(result, questions, pair, answer) for pair, answer in zip(pairs, answers, strict=True)]
     open_ones = [pair for pair in found if pair.percent_low <= decided and not pair.answer.is_impossible]
     open_ones.sort(key=lambda pair: (pair.percent_high, pair.percent_low))
-    return AmbiguousPairs(open_ones[:count])
+    return AmbiguousPairs(open_ones[:count], is_complete=not any(answer.was_stopped for answer in answers))
 
 
 def _other_answer(pair: Pair, labels: IntArray) -> Link:

@@ -103,15 +103,22 @@ def as_positions(pairs: Any, source: SourceTable | None, name: str, link_by: Lin
         raise InputError("link_by='label' needs points with labels: a DataFrame, or a file with a column of names")
     entries = pairs.to_numpy().tolist() if hasattr(pairs, "to_numpy") else list(pairs)
     names = PointNames(labels)
+    shown = PointNames(source.row_names or ()) if source is not None else names
     is_numbered = any(isinstance(label, Real) for label in labels)
+    has_text = any(isinstance(label, str) for label in labels)
+
+    def find(label: Any) -> int:
+        """Look a label up; one that is no text, such as a date, may also be written as it is shown."""
+        return shown.find(label) if isinstance(label, str) and not has_text else names.find(label)
+
     positions = []
     for number, entry in enumerate(entries):
         try:
             first, second = entry
             if link_by == "auto" and all(_is_integer(label) for label in (first, second)):
-                positions.append((int(first), int(second)) if not is_numbered else _surely(entry, names, len(labels)))
+                positions.append(_surely(entry, names, len(labels), is_numbered=is_numbered))
             else:
-                positions.append((names.find(first), names.find(second)))
+                positions.append((find(first), find(second)))
         except InputError as error:
             raise InputError(f"{name}[{number}] = {entry!r}: {error}") from None
         except (TypeError, ValueError):
@@ -119,14 +126,19 @@ def as_positions(pairs: Any, source: SourceTable | None, name: str, link_by: Lin
     return positions
 
 
-def _surely(entry: Sequence[Any], names: PointNames[Any], n_points: int) -> tuple[int, int]:
-    """Look up labels that cannot be meant as positions."""
-    if all(0 <= label < n_points for label in entry):
+def _surely(entry: Sequence[Any], names: PointNames[Any], n_points: int, *, is_numbered: bool) -> tuple[int, int]:
+    """Return the positions that two integers mean, if they cannot be meant otherwise."""
+    are_positions = all(0 <= label < n_points for label in entry)
+    as_labels = [label if is_numbered else str(label) for label in entry]
+    same = [names.get(label, -1) == int(number) for label, number in zip(as_labels, entry, strict=True)]
+    if not is_numbered and not any(map(names.knows, as_labels)):
+        return int(entry[0]), int(entry[1])
+    if are_positions and not all(same):
         raise InputError(
             "the index of the points holds numbers other than 0, 1, 2, ..., so these may be labels of it or positions; "
             "say which with link_by='label' or link_by='position'"
         )
-    return names.find(entry[0]), names.find(entry[1])
+    return names.find(as_labels[0]), names.find(as_labels[1])
 
 
 def _labels(source: SourceTable | None) -> list[Any] | None:

@@ -13,7 +13,7 @@ import numpy as np
 from certimeans import printing
 from certimeans._typing import IntArray
 from certimeans.analysis.frames import pandas
-from certimeans.analysis.questions import Answer, Change, Interval, Link, Questions, StatedKind, stated_links
+from certimeans.analysis.questions import Answer, Change, Interval, Link, Questions, StatedKind, opposite, stated_links
 from certimeans.arguments import as_n_jobs
 from certimeans.errors import InputError
 from certimeans.presolve.graph import connected
@@ -34,7 +34,9 @@ _IN_WORDS: dict[Effect, str] = {
     "implied": "costs nothing, because other constraints imply it",
     "undecided": "undecided: it costs no more than this, perhaps nothing",
 }
-_MOST_SHOWN = 6
+_MOST_LOOKED_AT = 12
+"""Pairs of a group that seems to cost nothing which are looked at one by one."""
+_TITLES = {"partial_labels": "all known classes", "cluster_sizes": "the limits on sizes"}
 
 
 class ConstraintPrice(NamedTuple):
@@ -43,8 +45,8 @@ class ConstraintPrice(NamedTuple):
     Attributes
     ----------
     kind
-        ``"must-link"``, ``"cannot-link"``, ``"diameter"``, ``"split"`` or ``"partial_labels"``; ``"group"`` for several
-        pairs, ``"all"`` for all constraints together.
+        ``"must-link"``, ``"cannot-link"``, ``"diameter"``, ``"split"``, ``"partial_labels"`` or ``"cluster_sizes"``;
+        ``"group"`` for several pairs, ``"all"`` for all constraints together.
     links
         The pairs, as (kind, i, j) with the user's numbers of the points.
     names
@@ -55,7 +57,7 @@ class ConstraintPrice(NamedTuple):
     low, high
         Proven: the price, in units of cost, lies between these.
     percent_low, percent_high
-        The same in per cent of the optimal cost; the upper end is infinite where no positive bound is proven.
+        The same in per cent of the optimal cost; the upper end is infinite where nothing is proven about that.
     """
 
     kind: str
@@ -75,12 +77,15 @@ class ConstraintPrice(NamedTuple):
         if self.kind == "all":
             return "all constraints together"
         if self.kind != "group":
-            return {"partial_labels": "all known classes"}.get(self.kind, f"the {self.kind}")
+            return _TITLES.get(self.kind, f"the {self.kind}")
         signs = ["=" if kind == "must-link" else "≠" for kind, _, _ in self.links]
         pairs = [f"{a} {sign} {b}" for sign, (a, b) in zip(signs, self.names, strict=True)]
-        text = f"together: {', '.join(pairs)}"
         more = f", ... ({len(pairs)} pairs)"
-        return text if len(text) <= longest else text[: longest - len(more)].rsplit(",", 1)[0] + more
+        for shown in range(len(pairs), 0, -1):
+            text = f"together: {', '.join(pairs[:shown])}{more if shown < len(pairs) else ''}"
+            if len(text) <= longest:
+                return text
+        return f"together: {pairs[0]}{more if len(pairs) > 1 else ''}"
 
     def price(self) -> str:
         """Write the interval, rounded outwards."""
@@ -229,18 +234,17 @@ def price_constraints(
     questions = Questions(result, gap=gap, time_limit=time_limit, n_jobs=as_n_jobs(n_jobs))
     instance = result.instance
     singles = [_Item(link[0], (link,), Change.flip(link)) for link in stated_links(instance)]
-    total = len(singles) + 1
 
-    def count(done: int) -> None:
-        if tell is not None:
-            tell(min(done, total), total)
+    def ask(items: Sequence[_Item], before: int, total: int) -> list[Answer]:
+        count = None if tell is None else (lambda done: tell(before + done, total))
+        return questions.ask([item.change for item in items], count)
 
-    answers = questions.ask([item.change for item in singles], count)
+    answers = ask(singles, 0, len(singles) + len(_groups(instance, [])))
     prices = [_price(result, questions, item, answer) for item, answer in zip(singles, answers, strict=True)]
     implied = [item.links[0] for item, price in zip(singles, prices, strict=True) if price.effect == "implied"]
     groups = _groups(instance, implied)
-    more = questions.ask([item.change for item in groups])
-    count(total)
+    more = ask(groups, len(singles), len(singles) + len(groups))
+    more = [_sharpened(questions, item, answer) for item, answer in zip(groups, more, strict=True)]
     return ConstraintPrices(
         prices,
         [_price(result, questions, item, answer) for item, answer in zip(groups, more, strict=True)],
@@ -254,13 +258,19 @@ def _price(result: SolveResult, questions: Questions, item: _Item, answer: Answe
     low, high = price_interval(questions.cost, answer.cost)
     effect: Effect = "binds" if low > 0 else "undecided"
     if high == 0:
-        effect = "implied" if answer.is_impossible else "costs nothing"
+        effect = "implied" if answer.is_impossible and item.kind != "all" else "costs nothing"
     least, most = questions.cost
     links = tuple((kind, result.number_of(i), result.number_of(j)) for kind, i, j in item.links)
     names = tuple((result.short_name_of(i), result.short_name_of(j)) for _, i, j in item.links)
-    percent_low = rounded_down(100 * Fraction(low) / Fraction(most)) if most > 0 else 0.0
-    percent_high = 0.0 if high == 0 else math.inf
-    if high > 0 and least > 0 and math.isfinite(high):
+    otherwise = answer.cost
+    percent_low, percent_high = 0.0, 0.0 if high == 0 else math.inf
+    # The share 1 - b / a rises with a and falls with b, as long as b is not negative.
+    if low > 0 and least > 0:
+        divisor = least if otherwise.high >= 0 else most
+        percent_low = max(0.0, rounded_down(100 - 100 * Fraction(otherwise.high) / Fraction(divisor)))
+    if high > 0 and most > 0 and otherwise.low >= 0:
+        percent_high = rounded_up(100 - 100 * Fraction(otherwise.low) / Fraction(most))
+    elif high > 0 and least > 0 and math.isfinite(high):
         percent_high = rounded_up(100 * Fraction(high) / Fraction(least))
     return ConstraintPrice(item.kind, links, names, effect, low, high, percent_low, percent_high)
 
@@ -277,6 +287,38 @@ def price_interval(with_it: Interval, otherwise: Interval) -> Interval:
     return Interval(low, high)
 
 
+def _sharpened(questions: Questions, item: _Item, answer: Answer) -> Answer:
+    """Look closer at a group that seems to cost nothing.
+
+    A clustering that keeps everything but the group breaks a first one of its pairs, and keeps those before. If for no
+    pair such a clustering is cheaper than the one at hand, the group costs nothing: as for a single pair, no gap is
+    left between the two.
+    """
+    low, high = price_interval(questions.cost, answer.cost)
+    basis = _basis(item.links)
+    if low > 0 or high == 0 or answer.was_stopped or item.change.without or not 0 < len(basis) <= _MOST_LOOKED_AT:
+        return answer
+    changes = [Change(frozenset(item.links) - set(basis[:n]), opposite(link)) for n, link in enumerate(basis)]
+    found = questions.ask(changes)
+    least = max(answer.cost.low, min(other.cost.low for other in found))
+    most = min(other.cost.high for other in found)
+    return Answer(Interval(least, max(least, most)), was_stopped=any(other.was_stopped for other in found))
+
+
+def _basis(links: Sequence[Link]) -> list[Link]:
+    """Return links from which all others of these follow: must-links that form no cycle, and the cannot-links."""
+    basis: list[Link] = []
+    component: dict[int, int] = {}
+    for link in links:
+        kind, i, j = link
+        first, second = (component.setdefault(point, point) for point in (i, j))
+        if kind == "must-link" and first != second:
+            component = {point: first if own == second else own for point, own in component.items()}
+        if kind == "cannot-link" or first != second:
+            basis.append(link)
+    return basis
+
+
 def _groups(instance: Instance, implied: Sequence[Link]) -> list[_Item]:
     """Return what to ask about several constraints at once."""
     links = stated_links(instance)
@@ -284,6 +326,7 @@ def _groups(instance: Instance, implied: Sequence[Link]) -> list[_Item]:
     others: list[StatedKind] = [
         kind for kind in ("diameter", "split", "partial_labels") if getattr(stated, kind) is not None
     ]
+    others += ["cluster_sizes"] if instance.limits is not None else []
     items = []
     if len(links) + len(others) > 1:
         items.append(_Item("all", tuple(links), Change(frozenset(links), None, frozenset(others))))

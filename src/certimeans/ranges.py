@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -100,8 +100,8 @@ class RangeResult(Mapping[int, SolveResult]):
             row = " ".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
             lines.append(f"{c.k:3d} {row}  {c.status}")
         lines += [
-            "Cost never rises with k, so the least is not the best. Explained: share of the scatter. Silhouette: from",
-            "-1 to 1, large where clusters are apart. ARI: agreement with the clustering of the k before.",
+            "More clusters explain more, so the least cost is not the best. Explained: share of the scatter.",
+            "Silhouette: from -1 to 1, large where clusters are apart. ARI: agreement with the k before.",
         ]
         return "\n".join(lines)
 
@@ -150,9 +150,24 @@ def solve_range(points: Any, n_clusters: Iterable[int], **options: Any) -> Range
         If an argument is not usable; the message names it.
     """
     given = options.pop("initial_labels", None)
+    numbers = _checked(n_clusters)
+    _refuse_more_than_points(max(numbers), points, options)
     return solve_each(
-        n_clusters, lambda k, start: solve(points, k, initial_labels=given if start is None else start, **options)
+        numbers, lambda k, start: solve(points, k, initial_labels=given if start is None else start, **options)
     )
+
+
+def _refuse_more_than_points(most: int, points: Any, options: Mapping[str, Any]) -> None:
+    """Refuse a number that is too large before the others are solved; what has no length is refused by ``solve``."""
+    ways = (points, options.get("gram"), options.get("squared_distances"))
+    given = next((data for data in ways if data is not None), ())
+    weights = options.get("sample_weight")
+    values = getattr(given, "values", given)  # a file's points, or a DataFrame's
+    n_points = len(values) if hasattr(values, "__len__") and len(values) else most
+    if isinstance(weights, Sized) and len(weights) == n_points:
+        n_points = sum(weight != 0 for weight in weights)  # type: ignore[attr-defined]  # one number per point
+    if most > n_points:
+        raise ArgumentError("n_clusters", f"goes up to {most}, but there are only {n_points} points")
 
 
 def solve_each(counts: Iterable[int], solve_one: Callable[[int, IntArray | None], SolveResult]) -> RangeResult:
@@ -160,14 +175,10 @@ def solve_each(counts: Iterable[int], solve_one: Callable[[int, IntArray | None]
 
     After an interruption the rest is left out.
     """
-    numbers = list(counts)
-    wrong = [k for k in numbers if not isinstance(k, Integral) or isinstance(k, bool)]
-    if wrong or not numbers:
-        raise ArgumentError("n_clusters", f"must be one or more integers, such as range(2, 9); got {numbers!r}")
     results: dict[int, SolveResult] = {}
     infeasible: dict[int, InfeasibleError] = {}
     start: IntArray | None = None
-    for k in sorted({int(k) for k in numbers}):
+    for k in _checked(counts):
         try:
             result = solve_one(k, start)
         except InfeasibleError as error:
@@ -180,6 +191,15 @@ def solve_each(counts: Iterable[int], solve_one: Callable[[int, IntArray | None]
     if not results:
         raise infeasible[max(infeasible)]
     return RangeResult(results, infeasible)
+
+
+def _checked(counts: Iterable[int]) -> list[int]:
+    """Return the numbers of clusters, each once, the smallest first."""
+    numbers = list(counts)
+    wrong = [k for k in numbers if not isinstance(k, Integral) or isinstance(k, bool)]
+    if wrong or not numbers:
+        raise ArgumentError("n_clusters", f"must be one or more integers, such as range(2, 9); got {numbers!r}")
+    return sorted({int(k) for k in numbers})
 
 
 def _number(value: float | None, form: str, unit: str = "") -> str:

@@ -228,8 +228,13 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
     checkpoint: str | Path | None = None,
     part_size: int | Literal["auto"] | None = "auto",
     settings: NodeSettings | None = None,
+    start: Callable[[Presolved], Inheritance | None] | None = None,
 ) -> SolveResult:
-    """Solve an instance that was built before; see :func:`solve`."""
+    """Solve an instance that was built before; see :func:`solve`.
+
+    ``start`` returns what the bound of the root starts from, as a similar problem left it. The root then looks for a
+    clustering after its bound only.
+    """
     n_jobs, seed, part_size = as_n_jobs(n_jobs), as_seed(seed), as_part_size(part_size)
     settings = settings or NodeSettings()
     if limits.gap < _SMALLEST_GAP:
@@ -278,6 +283,7 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
                     Checkpointer(store),
                     settings,
                 )
+                coordinator.start_from(None if start is None else start(presolved))
                 if saved is not None:
                     _resume(coordinator, saved, presolved)
                     history.say(_describe_resumed(coordinator, checkpoint), deadline.elapsed())

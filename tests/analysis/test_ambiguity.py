@@ -5,9 +5,10 @@ import pytest
 
 from certimeans import InputError, solve
 from certimeans.analysis.doubtful import move_costs
+from certimeans.analysis.questions import Answer, Interval
 from certimeans.presolve.contract import contract
 from certimeans.problem.instance import Instance
-from tests.oracles.brute_force import exact_cost, optimum
+from tests.oracles.brute_force import exact_cost, optimum, partitions
 
 LINE = [[0.0], [1.0], [5.4], [10.0], [11.0], [12.0]]
 
@@ -90,3 +91,26 @@ def test_move_costs_are_differences_of_exact_costs() -> None:
         moved[3] = 0
         other = float(exact_cost(points.tolist(), moved.tolist())) - before
         assert ratio == pytest.approx(difference / other, rel=1e-6)
+
+
+def test_limits_on_sizes_hold_for_either_answer() -> None:
+    """Two clusters of three points: whoever joins takes the place of another one."""
+    pairs = solve(LINE, 2, sizes=[3, 3]).ambiguous_pairs(3, decided=1e9)
+    assert len(pairs) > 0
+    for pair in pairs:
+        for interval, together in ((pair.together, True), (pair.apart, False)):
+            exact = min(
+                exact_cost(LINE, labels)
+                for labels in partitions(6, 2)
+                if sum(labels) == 3 and (labels[pair.i] == labels[pair.j]) == together
+            )
+            assert interval.low <= exact <= interval.high
+
+
+def test_an_interrupted_search_for_pairs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that nobody takes wide intervals for all that could be found."""
+    unanswered = Answer(Interval(0.0, float("inf")), was_stopped=True)
+    monkeypatch.setattr("certimeans.analysis.questions.enclose", lambda *_, **__: unanswered)
+    pairs = solve(LINE, 2).ambiguous_pairs(2)
+    assert not pairs.is_complete
+    assert "interrupted" in pairs.summary()

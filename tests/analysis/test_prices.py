@@ -1,15 +1,17 @@
 """What constraints cost: every interval is compared with the enumeration of all partitions."""
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from certimeans import InputError, solve
-from certimeans.analysis.questions import Interval
-from certimeans.prices import price_interval
-from tests.oracles.brute_force import optimum
+from certimeans.analysis.questions import Interval, Link
+from certimeans.prices import ConstraintPrice, _basis, price_interval
+from tests.oracles.brute_force import exact_cost, is_feasible, optimum, partitions
+from tests.oracles.sizes import limited_instance
 from tests.report.examples import make_result
 
 LINE = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
@@ -160,3 +162,57 @@ def test_intervals_are_subtracted_outwards(with_it: Interval, otherwise: Interva
     third, tenth = Interval(1 / 3, 1 / 3), Interval(0.1, 0.1)
     low, high = price_interval(third, tenth)
     assert low < high or low == 1 / 3 - 0.1
+
+
+@pytest.mark.parametrize("seed", [3, 7, 21, 35, 75, 113, 126, 129])
+def test_limits_on_sizes_stay_when_a_link_goes(seed: int) -> None:
+    """Links, the limits themselves, and all together, with weights and capacities, in rational arithmetic."""
+    limited = limited_instance(seed, max_points=7)
+    base = limited.base
+    found = solve(base.points, base.k, sample_weight=base.weights, **limited.arguments())
+    costs = [
+        (labels, limited.allows(labels), exact_cost(base.points, labels, base.weights))
+        for labels in partitions(len(base.points), base.k)
+    ]
+    prices = found.constraint_prices()
+    assert [price.kind for price in prices.groups if price.kind == "cluster_sizes"] == ["cluster_sizes"]
+    for price in (*prices, *prices.groups):
+        gone = set(price.links)
+        must_link, cannot_link = (
+            [pair for pair in pairs if (kind, *sorted(pair)) not in gone]
+            for kind, pairs in (("must-link", base.must_link), ("cannot-link", base.cannot_link))
+        )
+        without_sizes = price.kind in {"all", "cluster_sizes"}
+        without = min(
+            cost
+            for labels, is_allowed, cost in costs
+            if (is_allowed or without_sizes) and is_feasible(labels, must_link, cannot_link)
+        )
+        with_it = limited.optimum()
+        assert with_it is not None
+        assert Fraction(price.low) <= with_it - without <= Fraction(price.high)
+        assert price.percent_high <= 100
+
+
+def test_a_group_that_costs_nothing_is_proven_to() -> None:
+    """0, 1 and 2 belong together anyway: each of three must-links is implied, and all of them cost exactly 0."""
+    triangle = [(0, 1), (1, 2), (0, 2)]
+    prices = solve(LINE, 2, must_link=[*triangle, (3, 4)]).constraint_prices()
+    assert [price.effect for price in prices.groups] == ["costs nothing", "costs nothing"]
+    assert [price.high for price in prices.groups] == [0.0, 0.0]
+
+
+def test_links_from_which_the_others_follow() -> None:
+    """A cycle of must-links without its last one; cannot-links all count."""
+    links: list[Link] = [("must-link", 0, 1), ("must-link", 1, 2), ("must-link", 0, 2), ("must-link", 3, 4)]
+    others: list[Link] = [("cannot-link", 0, 3), ("cannot-link", 1, 3)]
+    assert _basis([*links, *others]) == [links[0], links[1], links[3], *others]
+
+
+def test_a_long_group_is_named_by_its_first_pairs() -> None:
+    """A comma in a name is no place to cut."""
+    links: tuple[Link, ...] = (("must-link", 0, 1), ("must-link", 1, 2), ("must-link", 2, 3))
+    names = (("Weber, Anna", "Groß, Karl"), ("Groß, Karl", "Zoë"), ("Zoë", "Ida"))
+    price = ConstraintPrice("group", links, names, "binds", 1.0, 2.0, 1.0, 2.0)
+    assert price.title(30) == "together: Weber, Anna = Groß, Karl, ... (3 pairs)"
+    assert price.title(200).endswith("Zoë = Ida")

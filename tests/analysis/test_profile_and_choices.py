@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_a_range_of_k_is_a_table() -> None:
     assert table["agreement"][3] == pytest.approx(adjusted_rand_score(labels[2], labels[3]))
     assert np.isnan(table["agreement"][2])
     assert table["explained"][2] == pytest.approx(1 - results[2].objective / points.var(axis=0).sum() / 24)
-    assert "Cost never rises with k" in results.summary()
+    assert "the least cost is not the best" in results.summary()
     json.loads(results.to_json())
 
 
@@ -98,3 +99,25 @@ def test_a_range_is_saved_as_a_page_and_a_folder_for_each_number(tmp_path: Path)
     with pytest.raises(InputError, match="there is another result"):
         results.save(tmp_path / "out")
     results.save(tmp_path / "out", overwrite=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_weight": [1, 1, 1, 0, 1]}])
+def test_more_clusters_than_points_are_refused_before_the_first_is_solved(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after the work on the others; points of weight zero do not count."""
+    monkeypatch.setattr("certimeans.ranges.solve", lambda *_, **__: pytest.fail("solved"))
+    with pytest.raises(InputError, match="goes up to 6, but there are only"):
+        solve_range(POINTS, range(2, 7), **options)
+
+
+def test_a_range_with_limits_on_sizes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Starts that break the limits are not offered; numbers that the limits rule out leave no folder."""
+    results = solve_range(POINTS, range(1, 5), size_min=2)
+    assert sorted(results) == [1, 2]
+    assert sorted(results.infeasible) == [3, 4]
+    assert "dropped" not in caplog.text
+    (tmp_path / "k3").mkdir()
+    (tmp_path / "k3" / "labels.csv").write_text("old", encoding="utf-8")
+    results.save(tmp_path, overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["k1", "k2"]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certimeans import CertificateError, InputError, load_result, solve
+from certimeans import CertificateError, InputError, load_result, solve, solve_range
 
 POINTS = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [10.0, 3.0], [11.0, 1.0], [12.0, 2.0]]
 
@@ -65,3 +65,23 @@ def test_standardized_features_and_a_gram_matrix_come_back(tmp_path: Path) -> No
     points = np.array(POINTS)
     solve(gram=points @ points.T, n_clusters=2).save(tmp_path / "b", report=False)
     assert load_result(tmp_path / "b").instance.geometry == "gram"
+
+
+def test_limits_on_sizes_come_back(tmp_path: Path) -> None:
+    """With capacities, and also from a folder without problem.json."""
+    found = solve(POINTS, 2, must_link=[(0, 1)], size_max=7, capacity=[1, 2, 3, 3, 2, 1])
+    found.save(tmp_path / "out", report=False)
+    for _ in range(2):
+        again = load_result(tmp_path / "out")
+        assert again.instance.fingerprint == found.instance.fingerprint
+        assert [price.effect for price in again.constraint_prices()] == ["costs nothing"]
+        (tmp_path / "out" / "problem.json").unlink(missing_ok=True)
+
+
+def test_a_folder_without_a_result_says_where_one_is(tmp_path: Path) -> None:
+    """The folder of a range has one for each number; elsewhere there is none."""
+    solve_range(POINTS, [2, 3]).save(tmp_path / "range")
+    with pytest.raises(InputError, match="choose one: k2, k3"):
+        load_result(tmp_path / "range")
+    with pytest.raises(InputError, match="there is no such folder"):
+        load_result(tmp_path / "nowhere")

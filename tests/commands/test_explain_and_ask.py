@@ -110,14 +110,14 @@ def test_a_conversation_through_a_pipe(out: Path) -> None:
     assert "changed cluster" in said
     assert "the answer costs" in said
     assert "taken back: " in said
-    assert "the clustering stays as it is; the answer costs nothing" in said
+    assert "the clustering keeps that already, and stays as it is" in said
     assert "1 answer in" in said
     assert "\x1b" not in said
     [row] = read_sheet(out / "answers.csv")
     assert row["type"] == "cannot-link"
     assert row["name_i"] in NAMES
     again = converse(out, "q\n")
-    assert "has 1 answers; they are taken up first" in again
+    assert "has 1 answer; it is taken up first" in again
 
 
 def test_a_contradiction_is_explained_and_not_added(out: Path) -> None:
@@ -126,15 +126,26 @@ def test_a_contradiction_is_explained_and_not_added(out: Path) -> None:
     assert "no clustering satisfies the constraints" in said
     assert "so it was not added" in said
     assert "that is neither an answer nor a constraint" in said
-    assert "Anna Weber = Karl Groß: the clustering stays as it is" in said
+    assert "Anna Weber = Karl Groß: the clustering keeps that already" in said
     assert "taken back: Anna Weber = Karl Groß" in said
     assert "there is no answer to take back" in said
     assert read_sheet(out / "answers.csv") == []
 
 
+def test_answers_of_before_are_not_lost_and_undone_one_by_one(out: Path) -> None:
+    """A file of three answers: one that contradicts is explained; what was typed does not count as a question."""
+    (out / "answers.csv").write_text("i,j,type\n3,4,y\n0,1,y\n2,3,n\n", encoding="utf-8")
+    said = converse(out, "DELTA 3\n4,5,ML\nu\nq\n")
+    assert "has 3 answers; they are taken up first" in said
+    assert "so it was not added" in said
+    assert "only pairs can be answers" in said
+    assert "question 2" not in said
+    assert [(row["i"], row["j"]) for row in read_sheet(out / "answers.csv")] == [("0", "1"), ("3", "4")]
+
+
 def test_the_end_of_the_input_ends_the_conversation(out: Path) -> None:
     """Nothing is written if nothing was answered."""
-    assert "no answers, nothing was written" in converse(out, "")
+    assert "no answers were added" in converse(out, "")
     assert not (out / "answers.csv").exists()
 
 
@@ -171,7 +182,7 @@ def test_a_folder_that_is_no_result_is_refused(
 ) -> None:
     """Exit code 2 and one line; an edited certificate is not believed."""
     assert main([command, str(tmp_path)]) == 2
-    assert "certificate.json: no such file" in capsys.readouterr().err
+    assert "there is no certificate of a result" in capsys.readouterr().err
     assert main([command, str(tmp_path), "--time-limit", "-3"]) == 2
 
 

@@ -121,7 +121,6 @@ def test_a_range_of_k_is_solved_compared_and_written(tmp_path: Path, capsys: pyt
     assert sorted(p.name for p in out.iterdir()) == [
         "elbow.png",
         "index.html",
-        "k2",
         "k3",
         "k4",
         "range.csv",

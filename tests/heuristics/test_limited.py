@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from certimeans.errors import InfeasibleError
-from certimeans.heuristics.limited.exchanges import swap_gain
+from certimeans.heuristics.chains import make_chains
+from certimeans.heuristics.limited.descent import BEGIN, begin, descend_within
+from certimeans.heuristics.limited.exchanges import make_exchanges, swap_gain
 from certimeans.heuristics.limited.loads import make_loads
 from certimeans.heuristics.limited.transport import assign_within, make_network
+from certimeans.heuristics.settings import SearchSettings
 from certimeans.heuristics.state import make_clusters, make_space, scatter, set_labels
 from certimeans.heuristics.upper_bound import search_clustering
 from certimeans.presolve.contract import SuperPoints, contract
@@ -84,3 +87,25 @@ def test_balanced_clusters_of_many_points_come_at_once() -> None:
     labels = search_clustering(presolved.super_points, colouring=presolved.colouring)
     assert labels is not None
     assert len(set(zip(labels.tolist(), hidden.tolist(), strict=True))) == 3
+
+
+def test_what_keeps_a_point_out_is_evicted() -> None:
+    """Three clusters of three: 2 and 5 are in each other's place, but a cannot-link with 4, which could change with 8.
+
+    Neither exchange gains alone: the first breaks the cannot-link, the second one costs something.
+    """
+    points = np.array([[0, 0], [0.1, 0], [4, 0], [4, 0], [4.1, 0.2], [0, 0.1], [4.2, 3], [4, 3], [4.1, 2.2]])
+    problem = presolve(Instance.create(points, 3, sizes=[3, 3, 3], cannot_link=[(2, 4)])).super_points
+    space = make_space(problem, SearchSettings())
+    clusters, loads, exchanges, chains = (
+        make_clusters(space),
+        make_loads(problem),
+        make_exchanges(3),
+        make_chains(space),
+    )
+    set_labels(space, clusters, np.repeat([0, 1, 2], 3))
+    begin(space, clusters, loads, exchanges)
+    at = BEGIN
+    while not at.is_done:
+        at = descend_within(space, clusters, loads, exchanges, chains, at, 10**6)
+    assert clusters.labels.tolist() == [0, 0, 1, 1, 2, 0, 2, 2, 1]

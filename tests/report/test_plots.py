@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from certimeans import InputError, SolveResult, solve
+from certimeans.problem.table import SourceTable
 from certimeans.report import cluster_plots
 from certimeans.report.colours import cluster_look
 from certimeans.report.figures import draw_svg, is_pyplot_expected, make_axes, page_style, plain
@@ -228,3 +229,13 @@ def test_the_layout_of_a_picture_is_settled() -> None:
     with page_style():
         figure.draw_without_rendering()
     assert drawn[0].get_position().x0 == pytest.approx(before, abs=1e-3)
+
+
+def test_long_names_of_a_tree_stand_under_its_nodes() -> None:
+    """On the branches they would cover each other; where short forms are the same, numbers tell them apart."""
+    names = tuple(f"a customer of the shop in Saarbrücken, number {'x' * 20}" for _ in range(9))
+    source = SourceTable(9, np.arange(9), names)
+    shown = texts(plot_tree(blobs(9, 2, 2, search_tree=full_tree(1), source=source)))
+    assert {"=", "≠"} <= set(shown)
+    [pair] = [text for text in shown if "\n" in text]
+    assert [line[:3] for line in pair.splitlines()] == ["1 (", "2 ("]

@@ -1,7 +1,10 @@
 """What the report says about constraints and clusters, by name; long names; very many points."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+import pytest
 
 from certimeans import solve
 from certimeans.report.cluster_plots import draw_clusters, sample
@@ -10,6 +13,7 @@ from certimeans.report.figures import plain
 from certimeans.report.html import render_report
 from certimeans.report.price_plots import plot_prices
 from certimeans.report.search_plots import plot_tree
+from certimeans.report.sections import cluster_table
 from tests.report.examples import blobs
 from tests.report.test_html import Page
 from tests.report.test_plots import texts
@@ -82,3 +86,20 @@ def test_the_comparison_lists_pairs() -> None:
     assert comparison is not None
     assert comparison.broken_cannot_links.tolist() == [[0, 1]]
     assert len(comparison.broken_must_links) == 0
+
+
+@pytest.mark.parametrize(
+    ("stated", "cells"),
+    [
+        ({"sizes": [1, 3]}, ["exactly 1", "exactly 3"]),
+        ({"size_min": 1, "size_max": 3}, ["1 to 3"]),
+        ({"size_max": 9.5, "capacity": [7.5, 1.0, 1.0, 2.0]}, ["0 to 9.5", ">7.5<", ">4<"]),
+    ],
+)
+def test_sizes_stand_beside_their_limits(stated: dict[str, Any], cells: list[str]) -> None:
+    """What a cluster counts, if that is not its points, and what it may count."""
+    table = cluster_table(solve([[0.0], [5.0], [6.0], [7.0]], 2, **stated))
+    assert "<th scope=col>allowed</th>" in table
+    assert ("<th scope=col>capacity</th>" in table) == ("capacity" in stated)
+    for cell in cells:
+        assert cell in table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from certimeans.presolve.graph import connected
 from certimeans.problem.clustering import by_first_appearance
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_FOR_SILHOUETTE = 5000
 """Points whose silhouettes are computed; of more, a sample of that many."""
@@ -74,6 +71,10 @@ def start_for_next(result: SolveResult) -> IntArray | None:
             if not upper.any():
                 upper = np.arange(len(middles)) > 0
             labels[members[upper[number]]] = clustering.n_clusters
+            if instance.limits is not None and not instance.limits.allow(
+                instance.limits.totals(labels, clustering.n_clusters + 1)
+            ):
+                return None
             if result.reduction is None:
                 return labels
             everyone: IntArray = np.zeros(len(result.reduction.table), dtype=np.int64)

@@ -5,6 +5,7 @@ a constraint c costs, we do not drop it but turn it around: P' has its opposite 
 keeps the other constraints keeps c or its opposite, so without c the optimum is min(opt(P), opt(P')), and the price of
 c is max(0, opt(P) - opt(P')). If P' has no clustering, the others imply c. If every clustering of P' is proven to cost
 at least U, the price is exactly 0, and such a bound is usually proven soon: it need not come near the optimum of P'.
+Each P' starts from the clustering of P and from the multipliers that bound P.
 """
 
 from __future__ import annotations
@@ -15,17 +16,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
+from certimeans.analysis.warm import bound_once_more
 from certimeans.blas import one_blas_thread
+from certimeans.bounds.relaxation.bounder import WarmStart
+from certimeans.bounds.relaxation.similar import carry_over
 from certimeans.deadline import Deadline
 from certimeans.errors import InfeasibleError
 from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.graph import Contradiction
-from certimeans.presolve.reduce import reduced
+from certimeans.presolve.reduce import Presolved, reduced
 from certimeans.problem.constraints import Constraints, LinkKind
 from certimeans.problem.expand import expand
 from certimeans.problem.instance import Instance
@@ -39,7 +44,11 @@ Link = tuple[LinkKind, int, int]
 _MARGIN = 2.0**-46
 """What a gap is made smaller by, so that the bound it stops at is not below the one that is wanted."""
 _MOST_ATTEMPTS = 3
+_LEAST_GAP = 1e-10
+"""Doubles prove no less, and the solver would say so each time."""
 _LEAST_SECONDS = 10.0
+_LEAST_TO_WARM_UP_FOR = 3
+"""Questions that are worth bounding the problem once more."""
 _FEW_SEARCHES = NodeSettings(root_search=SearchSettings(n_searches=5))
 """The search for a clustering has been made by the time the solver starts."""
 
@@ -75,7 +84,7 @@ class Answer:
         return self.cost.low == math.inf
 
 
-StatedKind = Literal["diameter", "split", "partial_labels"]
+StatedKind = Literal["diameter", "split", "partial_labels", "cluster_sizes"]
 
 
 @dataclass(frozen=True)
@@ -136,13 +145,13 @@ class Questions:
         kept = [link for link in stated_links(self.instance) if link not in change.drop]
         kept += [change.add] if change.add is not None else []
         others = self._others
-        if change.without:
-            nothing = dict.fromkeys(change.without)
-            rest = replace(stated, must_link=_none(), cannot_link=_none(), **nothing)
+        rest = replace(stated, must_link=_none(), cannot_link=_none(), **dict.fromkeys(change.without))
+        if change.without - {"cluster_sizes"}:
             others = expand(rest, _positions(self.instance))
         pairs = Constraints(
             np.vstack([_pairs(kept, "must-link"), others.must_link]),
             np.vstack([_pairs(kept, "cannot-link"), others.cannot_link]),
+            cluster_sizes=rest.cluster_sizes,
         )
         return replace(self.instance, constraints=pairs)
 
@@ -166,9 +175,9 @@ class Questions:
         return answers
 
     def _answers(self, changes: Sequence[Change], enough: float) -> Iterator[Answer]:
-        tasks = (
-            self._task(change, enough) for change in changes
-        )  # one after the other: each holds a copy of the points
+        multipliers = self._multipliers if len(changes) >= _LEAST_TO_WARM_UP_FOR else None
+        # One after the other: each holds a copy of the points.
+        tasks = (self._task(change, enough, multipliers) for change in changes)
         if self.n_jobs == 1 or len(changes) < 2:
             stopped = False
             for task in tasks:
@@ -185,8 +194,13 @@ class Questions:
             while pending:
                 yield pending.popleft().result()
 
-    def _task(self, change: Change, enough: float) -> _Task:
-        return _Task(self.changed(change), self.labels, enough, self.gap, self.seed, self.seconds_each)
+    def _task(self, change: Change, enough: float, multipliers: WarmStart | None) -> _Task:
+        return _Task(self.changed(change), self.labels, enough, self.gap, self.seed, self.seconds_each, multipliers)
+
+    @cached_property
+    def _multipliers(self) -> WarmStart | None:
+        deadline = self.deadline.within(self.seconds_each)
+        return bound_once_more(self.instance, self.cost.high, self.gap, self.seed, deadline)
 
 
 def stated_links(instance: Instance) -> list[Link]:
@@ -203,15 +217,17 @@ class _Task(NamedTuple):
     gap: float
     seed: int
     seconds: float
+    multipliers: WarmStart | None
 
 
-def enclose(
+def enclose(  # a task
     instance: Instance,
     start: IntArray,
     enough: float,
     gap: float,
     seed: int,
     seconds: float,
+    multipliers: WarmStart | None = None,
     *,
     deadline: Deadline | None = None,
 ) -> Answer:
@@ -223,6 +239,8 @@ def enclose(
         Labels of a similar problem, from which to look for a clustering; they may break constraints.
     enough
         A cost that only has to be reached.
+    multipliers
+        What a similar problem's bound left.
     """
     from certimeans.solver import solve_instance  # noqa: PLC0415  # the solver's results have methods from here
 
@@ -240,12 +258,22 @@ def enclose(
     )
     best = None if labels is None else super_points.expand_labels(labels)
     low, high = instance.scaled.scale.nothing_proven, math.inf
+
+    def warm_start(root: Presolved) -> WarmStart | None:
+        if multipliers is None or best is None:
+            return None
+        return carry_over(multipliers, root.super_points, instance.scaled.weights)
+
     for _ in range(_MOST_ATTEMPTS):
         known = math.inf if best is None else instance.cost(best).high
         slack = (known - enough) / abs(known) - _MARGIN if math.isfinite(known) and known != 0 else 0.0
-        limits = Limits(min(max(gap, slack), 0.999), max(deadline.remaining(), 1e-3) if _is_limited(deadline) else None)
+        limits = Limits(
+            min(max(gap, slack, _LEAST_GAP), 0.999), max(deadline.remaining(), 1e-3) if _is_limited(deadline) else None
+        )
         try:
-            result = solve_instance(instance, limits, seed=seed, initial_labels=best, settings=_FEW_SEARCHES)
+            result = solve_instance(
+                instance, limits, seed=seed, initial_labels=best, settings=_FEW_SEARCHES, start=warm_start
+            )
         except InfeasibleError:
             return Answer(Interval(math.inf, math.inf))
         low, high = max(low, result.lower_bound), min(high, result.objective)

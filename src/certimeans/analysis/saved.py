@@ -19,6 +19,7 @@ from certimeans.problem.clustering import Clustering
 from certimeans.problem.constraints import Constraints, PartialLabels
 from certimeans.problem.instance import Instance
 from certimeans.problem.io.atomic import write_atomically
+from certimeans.problem.sizes import StatedSizes
 from certimeans.problem.table import SourceTable
 from certimeans.result import SolveResult
 from certimeans.search.statistics import RunStatistics
@@ -82,6 +83,8 @@ def load_result(folder: str | Path) -> SolveResult:
     from certimeans.certificate.read import Certificate  # noqa: PLC0415
 
     folder = Path(folder)
+    if not (folder / "certificate.json").exists():
+        raise InputError(_nothing_in(folder))
     verification = verify(folder)
     with Certificate(folder) as certificate:
         if certificate.labels is None:
@@ -113,6 +116,16 @@ def load_result(folder: str | Path) -> SolveResult:
     )
 
 
+def _nothing_in(folder: Path) -> str:
+    """Say why there is no result in a folder, and where one may be."""
+    if not folder.is_dir():
+        return f"{folder}: there is no such folder; name one that 'certimeans solve --out' wrote"
+    inside = sorted(path.parent.name for path in folder.glob("k*/certificate.json"))
+    if inside:
+        return f"{folder}: there is a result for each number of clusters; choose one: {', '.join(inside)}"
+    return f"{folder}: there is no certificate of a result; name a folder that 'certimeans solve --out' wrote"
+
+
 def _read(path: Path) -> dict[str, Any]:
     from certimeans.certificate.archive import read_json  # noqa: PLC0415
 
@@ -133,8 +146,10 @@ def _instance(certificate: Certificate, problem: dict[str, Any]) -> Instance:
 
 
 def _constraints(certificate: Certificate, stated: Any) -> Constraints:
+    sizes = None if certificate.sizes is None else StatedSizes.create(*certificate.sizes)
     if not isinstance(stated, dict):  # a folder of an older version: the pairs are all there is
-        return Constraints(np.array(certificate.must_link), np.array(certificate.cannot_link))
+        pairs = np.array(certificate.must_link), np.array(certificate.cannot_link)
+        return Constraints(*pairs, cluster_sizes=sizes)
     labels = stated.get("partial_labels")
     known = None
     if labels is not None:
@@ -143,7 +158,7 @@ def _constraints(certificate: Certificate, stated: Any) -> Constraints:
         if codes.shape != (certificate.n,) or codes.min() < -1 or codes.max() >= len(names):
             raise ValueError("partial_labels")
         known = PartialLabels(codes, names)
-    return Constraints(stated["must_link"], stated["cannot_link"], stated["diameter"], stated["split"], known)
+    return Constraints(stated["must_link"], stated["cannot_link"], stated["diameter"], stated["split"], known, sizes)
 
 
 def _source(problem: dict[str, Any], n_points: int) -> SourceTable | None:

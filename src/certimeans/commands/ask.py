@@ -96,6 +96,8 @@ def _list(result: SolveResult, options: argparse.Namespace) -> ExitCode:
             f"the pairs are in {output}; fill in the column 'type' with y or n, and solve again with --constraints "
             f"{output}\n"
         )
+    if not pairs.is_complete:
+        return ExitCode.INTERRUPTED
     return ExitCode.OK if is_printed else ExitCode.NOT_WRITTEN
 
 

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> ExitCode:
 
     result = load_result(options.folder)
     prepare(result.instance)
-    with Counter(sys.stderr, "constraints priced", quiet=options.quiet) as counter:
+    with Counter(sys.stderr, "prices", quiet=options.quiet) as counter:
         prices = price_constraints(
             result, gap=options.gap, time_limit=options.time_limit, n_jobs=options.jobs, tell=counter.show
         )

@@ -27,7 +27,7 @@ from certimeans.report.tables import write_sheet
 from certimeans.result import SolveResult
 from certimeans.search.limits import Limits
 from certimeans.solver import solve_instance
-from certimeans.status import relative_gap
+from certimeans.status import SolveStatus, relative_gap
 
 _AT_A_TIME = 3
 """Pairs that are looked at for one question."""
@@ -42,6 +42,7 @@ class _Given:
 
     link: Link
     before: SolveResult
+    asked: int
 
 
 class Interview:
@@ -71,6 +72,10 @@ class Interview:
         """Ask, and say in the end what came out."""
         try:
             self._take_up_earlier_answers()
+        except KeyboardInterrupt:
+            self._say(f"\ninterrupted; the answers are still in {self.path}\n")
+            return ExitCode.INTERRUPTED
+        try:
             while self.asked < self.options.count and self._ask_one():
                 pass
         except KeyboardInterrupt:
@@ -91,9 +96,12 @@ class Interview:
             names_only=self.source.links_by_name,
         )
         links = self._links(found)
-        self._say(f"{self.path} has {len(links)} answers; they are taken up first\n")
+        if not links:
+            return
+        n = f"{len(links)} answer{'s' if len(links) > 1 else ''}"
+        self._say(f"{self.path} has {n}; {'they are' if len(links) > 1 else 'it is'} taken up first\n")
         for link in links:
-            self._add(link)
+            self._add(link, is_on_file=True)
 
     def _ask_one(self) -> bool:
         """Ask about one pair; return whether to go on."""
@@ -106,6 +114,8 @@ class Interview:
             n_jobs=self.options.jobs,
             without=self.skipped,
         )
+        if not pairs.is_complete:
+            raise KeyboardInterrupt
         if not pairs:
             self._say("no pair is left that is worth asking about: for each one looked at, the data decide\n")
             return False
@@ -127,16 +137,16 @@ class Interview:
                 if self._undo():
                     return True
             elif word.lower() in {"y", "yes", "n", "no"}:
-                self._answer(pair, together=word.lower().startswith("y"))
-                self.asked += 1
-                return True
+                if self._answer(pair, together=word.lower().startswith("y")):
+                    self.asked += 1
+                    return True
             elif word and self._take_typed(word):
                 return True
 
-    def _answer(self, pair: AmbiguousPair, *, together: bool) -> None:
+    def _answer(self, pair: AmbiguousPair, *, together: bool) -> bool:
         kind: LinkKind = "must-link" if together else "cannot-link"
         i, j = pair.points
-        self._add((kind, i, j), None if together == (pair.now == "together") else pair.answer)
+        return self._add((kind, i, j), None if together == (pair.now == "together") else pair.answer)
 
     def _take_typed(self, line: str) -> bool:
         """Take a constraint that the user typed; return whether it was one, and could be added."""
@@ -155,8 +165,11 @@ class Interview:
         added = [self._add(link) for link in links]
         return all(added)
 
-    def _add(self, link: Link, known: Answer | None = None) -> bool:
-        """Add a constraint and solve again; one that contradicts the others is explained and not added."""
+    def _add(self, link: Link, known: Answer | None = None, *, is_on_file: bool = False) -> bool:
+        """Add a constraint and solve again; one that contradicts the others is explained and not added.
+
+        While answers of an earlier session are taken up, the file keeps them all.
+        """
         before = self.result
         kind, i, j = link
         stated = Constraints([(i, j)], []) if kind == "must-link" else Constraints([], [(i, j)])  # type: ignore[arg-type]  # converted
@@ -167,8 +180,9 @@ class Interview:
             self._say(f"{error.conflict.describe(before.short_name_of)}\n")
             self._say("so it was not added; [u]ndo takes back the last answer\n")
             return False
-        self.given.append(_Given(link, before))
-        self._write()
+        self.given.append(_Given(link, before, self.asked))
+        if not is_on_file:
+            self._write()
         self._say_what_changed(before, link)
         return True
 
@@ -187,6 +201,8 @@ class Interview:
                 return replace(before, instance=instance, clustering=found, lower_bound=bound)
         limits = Limits(self.gap, self.options.time_limit)
         solved = solve_instance(instance, limits, n_jobs=self.options.jobs, seed=before.seed, initial_labels=labels)
+        if solved.status is SolveStatus.INTERRUPTED and not solved.is_complete:
+            raise KeyboardInterrupt
         if solved.clustering is None:
             raise InputError("no clustering was found in the time allowed; allow more with --time-limit")
         return replace(solved, source=before.source, lower_bound=max(before.lower_bound, solved.lower_bound))
@@ -197,7 +213,7 @@ class Interview:
             return False
         last = self.given.pop()
         self.result = last.before
-        self.asked = max(0, self.asked - 1)
+        self.asked = last.asked
         self._write()
         self._say(f"taken back: {self._in_words(last.link)}\n")
         return True
@@ -211,6 +227,8 @@ class Interview:
 
     def _links(self, stated: Constraints) -> list[Link]:
         """Return stated pairs, which are about rows, as links of points."""
+        if stated.diameter is not None or stated.split is not None or stated.cluster_sizes is not None:
+            raise InputError("only pairs can be answers; state distances and sizes when you solve")
         point = np.full(self.source.n_rows, -1)
         point[self.source.row_of_point] = np.arange(len(self.source.row_of_point))
         if (point[stated.must_link] < 0).any() or (point[stated.cannot_link] < 0).any():
@@ -225,7 +243,7 @@ class Interview:
         labels = match_clusters(new.labels, old.labels, new.n_clusters)
         moved = np.flatnonzero(labels != old.labels)
         if not len(moved):
-            self._say(f"{self._in_words(link)}: the clustering stays as it is; the answer costs nothing\n")
+            self._say(f"{self._in_words(link)}: the clustering keeps that already, and stays as it is\n")
             return
         names = [f"{before.short_name_of(p)} ({old.labels[p]} → {labels[p]})" for p in moved[:_MOST_MOVED].tolist()]
         more = f" and {len(moved) - _MOST_MOVED} more" if len(moved) > _MOST_MOVED else ""
@@ -240,7 +258,7 @@ class Interview:
 
     def _say_the_end(self) -> None:
         if not self.given:
-            self._say("no answers, nothing was written\n" if not self.path.exists() else "no answers are left\n")
+            self._say("no answers were added\n")
             return
         cost = interval_in_words(Interval(self.result.lower_bound, self.result.objective))
         n = len(self.given)

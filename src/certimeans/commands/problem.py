@@ -128,6 +128,8 @@ def read_problem(data: Path | None, options: argparse.Namespace) -> StatedProble
         notes.append("features are scaled to mean 0 and variance 1; cost and bound are about the scaled points")
     elif (dominant := dominant_feature(instance)) is not None:
         notes.append(f"{dominant}; to let all features count alike, use --standardize")
+    if len(counts) > 1 and (most := counts[-1]) is not None and most > instance.n_points:
+        raise InputError(f"-k {options.k}: there are only {instance.n_points} points")
     source = replace(source, notes=tuple(notes), one_based=options.one_based, links_by_name=options.names is not None)
     return StatedProblem(instance, tuple(k for k in counts if k is not None), source)
 

@@ -152,7 +152,10 @@ def _run_range(problem: StatedProblem, limits: Limits, options: argparse.Namespa
             sys.stderr.write(f"certimeans: {harmless(str(error))}\n")
             return ExitCode.NOT_WRITTEN
         if not options.quiet:
-            sys.stderr.write(f"results are in {options.out}: open index.html there, or verify k2, k3, ...\n")
+            first = options.out / f"k{next(iter(results))}"
+            sys.stderr.write(
+                f"results are in {options.out}: open index.html there, or verify one, as 'certimeans verify {first}'\n"
+            )
     if not is_printed:
         return ExitCode.NOT_WRITTEN
     return max((_exit_code(result) for result in results.values()), default=ExitCode.INFEASIBLE)

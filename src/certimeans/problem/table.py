@@ -60,7 +60,7 @@ class SourceTable:
         """Remember a DataFrame; its index names the points unless it just numbers them."""
         index = frame.index
         numbers_rows = index.nlevels == 1 and index.dtype.kind in "iu" and (index == np.arange(len(frame))).all()
-        names = None if numbers_rows else tuple(str(label) for label in index)
+        names = None if numbers_rows else _written(index)
         return cls(len(frame), np.arange(len(frame)), names, frame=frame)
 
     @cached_property
@@ -97,3 +97,12 @@ class SourceTable:
 
     def _number(self, point: int) -> str:
         return str(int(self.row_of_point[point]) + int(self.one_based))
+
+
+def _written(index: Any) -> tuple[str, ...]:
+    """Write the labels of a DataFrame's index; dates without a time of day, and the levels of several side by side."""
+    if index.nlevels > 1:
+        return tuple(", ".join(map(str, label)) for label in index)
+    if index.dtype.kind == "M" and (index == index.normalize()).all():
+        return tuple(label.date().isoformat() for label in index)
+    return tuple(str(label) for label in index)

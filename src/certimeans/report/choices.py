@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from string import Template
@@ -15,7 +16,7 @@ from certimeans.printing import percent_up, rounded_down, rounded_up
 from certimeans.problem.io.atomic import write_atomically
 from certimeans.ranges import RangeResult
 from certimeans.report.choice_plots import plot_choices
-from certimeans.report.directory import prepare_directory, write_directory
+from certimeans.report.directory import prepare_directory, remove_result, write_directory
 from certimeans.report.figures import draw_svg, is_available, page_style, paper
 from certimeans.report.page import CHOICES_PAGE
 from certimeans.report.tables import write_sheet
@@ -50,6 +51,10 @@ def write_choices(results: RangeResult, folder: str | Path, *, command: str | No
     write_atomically(folder / "range.json", (results.to_json() + "\n").encode())
     rows = [["" if value is None else value for value in choice] for choice in choices]
     write_sheet(folder / "range.csv", list(Choice._fields), rows)
+    for k in results.infeasible:
+        remove_result(folder / f"k{k}")
+        with suppress(OSError):  # there, and not empty: what else is in it is the user's
+            (folder / f"k{k}").rmdir()
     for k, result in results.items():
         write_directory(result, folder / f"k{k}", command=None if command is None else f"{command}  # k = {k}")
     write_atomically(folder / "index.html", _page(results, command).encode())

@@ -87,8 +87,7 @@ def write_directory(
         If a file cannot be written.
     """
     folder = Path(folder)
-    for path in _result_files(folder):
-        _remove(path)
+    remove_result(folder)
     write_atomically(folder / "result.json", (result.to_json() + "\n").encode())
     row_labels = result.row_labels()
     if row_labels is not None:
@@ -107,6 +106,12 @@ def write_directory(
         from certimeans.report.html import render_report  # noqa: PLC0415  # brings what draws along
 
         write_atomically(folder / "report.html", render_report(result, command).encode())
+
+
+def remove_result(folder: Path) -> None:
+    """Remove the files of an earlier result, and nothing else."""
+    for path in _result_files(folder):
+        _remove(path)
 
 
 def add_prices(prices: ConstraintPrices, folder: str | Path) -> None:

@@ -101,7 +101,7 @@ $notes
 <th scope=col>explained</th><th scope=col>silhouette</th><th scope=col>agreement</th><th scope=col>status</th></tr>
 </thead>
 <tbody>$rows</tbody></table></div>
-<p class=note>Cost never rises with k, so the least cost is no reason to take the largest k: look for the bend.
+<p class=note>More clusters explain more, so the least cost is no reason to take the largest k: look for the bend.
 Explained is the share of the scatter that the clusters account for. The mean silhouette lies between -1 and 1, and is
 large where clusters are apart. Agreement is the adjusted Rand index with the clustering of the k before, 1 if they are
 equal.</p>

@@ -23,6 +23,7 @@ _LEAST_SPAN = 2e-4  # of the cost
 _ZOOM = 0.1  # of the cost
 _MOST_NODES = 400
 _MOST_LABELLED = 15
+_LONGEST_ON_BRANCH = 6  # characters of a name; two longer ones would cover the other branch
 _MARKER_SIZE = 70.0
 
 
@@ -147,7 +148,9 @@ def _draw_nodes(placed: list[PlacedNode], ax: Axes) -> None:
 
 
 def _label_nodes(placed: list[PlacedNode], ax: Axes, result: SolveResult) -> None:
-    """Write each node's bound beside or under it, and each decision on its branch."""
+    """Write each node's bound beside or under it, and each decision on its branch, or long names under the node."""
+    decided = {place.node.number: _decided(result, place.node.decision) for place in placed if place.node.decision}
+    are_long = any(len(name) > _LONGEST_ON_BRANCH for names, _ in decided.values() for name in names)
     for place in placed:
         node = place.node
         if math.isfinite(node.lower_bound):
@@ -158,24 +161,32 @@ def _label_nodes(placed: list[PlacedNode], ax: Axes, result: SolveResult) -> Non
                 ha="center" if below else "left", va="top" if below else "bottom",
             )  # fmt: skip
         if node.decision is not None and place.parent is not None:
+            (first, *rest), answer = decided[node.number]
             ax.text(
                 0.5 * (place.x + place.parent.x), 0.5 * (place.depth + place.parent.depth),
-                _in_words(result, node.decision),
-                parse_math=False,
+                answer if are_long else " ".join([first, answer, *rest]), parse_math=False,
                 ha="center", va="center", fontsize=8, bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1.5},
+            )  # fmt: skip
+    if are_long:
+        below_nodes = {place.parent: decided[place.node.number][0] for place in placed if place.parent is not None}
+        for parent, names in below_nodes.items():
+            ax.annotate(
+                "\n".join(names), (parent.x, parent.depth), (0, -9), textcoords="offset points", parse_math=False,
+                fontsize=7.5, ha="center", va="top", bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1.0},
             )  # fmt: skip
 
 
-def _in_words(result: SolveResult, decision: AnyDecision) -> str:
+def _decided(result: SolveResult, decision: AnyDecision) -> tuple[list[str], str]:
+    """Name the points that a decision is about, with numbers where short forms are the same, and say the answer."""
     if isinstance(decision, SizeDecision):
         limits = result.instance.limits
         size = "" if limits is None else limits.in_words(limits.choices[decision.place])
-        return f"{_short(result, decision.point)} in {size}"
-    return f"{_short(result, decision.i)} {'=' if decision.together else '≠'} {_short(result, decision.j)}"
-
-
-def _short(result: SolveResult, point: int) -> str:
-    return plain(result.short_name_of(point), 14)
+        return [plain(result.short_name_of(decision.point), 18)], f"in {size}"
+    pair = (decision.i, decision.j)
+    names = [plain(result.short_name_of(point), 18) for point in pair]
+    if names[0] == names[1]:
+        names = [plain(result.name_of(point), 18) for point in pair]
+    return names, "=" if decision.together else "≠"
 
 
 def _history(result: SolveResult) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -25,22 +26,26 @@ def cluster_table(result: SolveResult) -> str:
     if result.clustering is None:
         return ""
     profile = profile_of(result)
+    short = replace(profile, names=tuple(plain(name, _LONGEST_TITLE) for name in profile.names))
     features = telling_features(result, _MOST_COLUMNS).tolist() if profile.names else []
     weighted = bool((result.instance.weights != 1).any())
     weights = np.bincount(result.clustering.labels, result.instance.weights)
-    titles = ["cluster", "points", *(["weight"] if weighted else []), *(["distinguished by"] if features else [])]
+    limits = _sizes_beside_limits(result)
+    titles = ["cluster", "points", *(["weight"] if weighted else []), *limits]
+    titles += ["distinguished by"] if features else []
     head = "".join(f"<th scope=col{' class=words' if ' ' in title else ''}>{title}</th>" for title in titles)
     head += "".join(_title(profile.names[feature]) for feature in features)
     rows = []
     for cluster in range(min(len(profile.sizes), _MOST_ROWS)):
         cells = [f"<td>{profile.sizes[cluster]:,}</td>"]
         cells += [f"<td>{weights[cluster]:.6g}</td>"] if weighted else []
-        cells += [f"<td class=words>{escape(profile.in_words(cluster))}</td>"] if features else []
+        cells += [f"<td>{escape(column[cluster])}</td>" for column in limits.values()]
+        cells += [f"<td class=words>{escape(short.in_words(cluster))}</td>"] if features else []
         cells += _means(profile, cluster, features)
         swatch = f'<i style="background:{cluster_look(cluster).colour}"></i>'
         rows.append(f"<tr><th scope=row>{swatch}{cluster}</th>{''.join(cells)}</tr>")
     if features:
-        empty = "<td></td>" * (1 + weighted)
+        empty = "<td></td>" * (1 + weighted + len(limits))
         overall = "".join(
             f"<td>{profile.overall_means[f]:.5g} <small>± {profile.overall_spreads[f]:.3g}</small></td>"
             for f in features
@@ -55,6 +60,21 @@ def cluster_table(result: SolveResult) -> str:
         f"<section><h2>Clusters{' and their centres' if features else ''}</h2>{note}<div class='card scroll'>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
     )
+
+
+def _sizes_beside_limits(result: SolveResult) -> dict[str, list[str]]:
+    """Return columns for what the clusters count, if that is not points, and for what they may count."""
+    limits, clustering = result.instance.limits, result.clustering
+    if limits is None or clustering is None:
+        return {}
+    totals = limits.totals(clustering.labels, clustering.n_clusters)
+    if limits.exact is not None:
+        allowed = [f"exactly {limits.in_words(total)}" for total in totals]
+    else:
+        ends = [limits.in_words(end) for end in (limits.least, limits.most)]
+        allowed = [f"{ends[0]} to {ends[1]}"] * len(totals)
+    columns = {} if limits.counts_points else {"capacity": [limits.in_words(total) for total in totals]}
+    return columns | {"allowed": allowed}
 
 
 def broken_constraints(result: SolveResult, comparison: PlainComparison | None) -> str:

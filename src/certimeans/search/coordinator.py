@@ -87,6 +87,7 @@ class Coordinator:
         self.seed = seed
         self.settings = settings or NodeSettings()
         self.tree = Tree()
+        self._root_start: Inheritance | None = None
         self._on_progress = on_progress
         self._checkpointer = checkpointer or Checkpointer(None)
         self._open = OpenNodes()
@@ -119,10 +120,14 @@ class Coordinator:
             elif node.status is TreeStatus.PRUNED:
                 self._closed_bound = min(self._closed_bound, node.lower_bound)
 
+    def start_from(self, start: Inheritance | None) -> None:
+        """Let the root of a new search start from what the bound of a similar problem left."""
+        self._root_start = start
+
     def run(self) -> SearchOutcome:
         """Search until the gap is proven closed, or there is another reason to stop."""
         if not self.tree.nodes:
-            self._enqueue(self.tree.add(-1, None, self.incumbent.nothing_proven), None)
+            self._enqueue(self.tree.add(-1, None, self.incumbent.nothing_proven), self._root_start)
             self._announce()
             self._submit()
             self._search_beside_the_root()

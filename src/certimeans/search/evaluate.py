@@ -182,13 +182,18 @@ class _Evaluation:
 
     def _restrict(self) -> tuple[SuperPoints, IntArray, IntArray | None]:
         """Return the node's super-points, the inference behind them, and a colouring, which may not be known."""
-        if not self.task.decisions and self.task.inheritance is None:
+        if not self.task.decisions and self._starts_at_the_root():
             return self.presolved.super_points, self.presolved.merges, self.presolved.colouring
         points, merges = node_super_points(self.presolved, self.task, self.deadline)
         colouring = find_colouring(points.graph, points.n_clusters, self.deadline)
         if points.limits is not None:
             colouring = find_packing(points, _PACKING_STEPS, self.deadline)
         return points, merges, colouring
+
+    def _starts_at_the_root(self) -> bool:
+        """Whether the node's super-points are those of presolve: nothing is inherited, or only multipliers are."""
+        start, groups = self.task.inheritance, self.presolved.super_points.group_of
+        return start is None or (isinstance(start, WarmStart) and np.array_equal(start.group_of, groups))
 
     def _ask(
         self, bounder: Bounder, points: SuperPoints, checked: Callable[[Bound], Bound] = lambda bound: bound

@@ -45,6 +45,15 @@ def test_pilots_within_the_time_of_a_part_decide() -> None:
     assert shares == {400: 2 / 25, 200: 2 / 50, 100: 2 / 100}
 
 
+def test_parts_become_larger_if_their_size_is_what_limits_them() -> None:
+    """Even if pilots are cut short: most of what small parts lose is what no bound can avoid."""
+
+    def pilot(size: int, seconds: float) -> Pilot:
+        return Pilot(4.0 / size, seconds, is_cut_short=True, own_loss=3.0 / size if size < 1600 else 0.0)
+
+    assert choose_size(given(seconds=1.0), pilot) == 1600
+
+
 def test_smaller_parts_are_taken_if_they_reach_the_gap_sooner() -> None:
     """Both lose less than what is asked for; small ones take less time."""
     assert choose_size(given(gap=1e-2), law(2e-3, 1.0)) == 100

@@ -1,4 +1,4 @@
-"""Descents within limits and cannot-links: exchanges between two clusters, then Kempe chains, until neither helps."""
+"""Descents within limits and cannot-links: exchanges of two clusters, Kempe chains, evictions, until none helps."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from certimeans.compilation import compiled_without_allocation, inlined
 from certimeans.heuristics.chains import Chains, begin_chains, chain_gain, swap_chain
+from certimeans.heuristics.limited.evictions import evict_some
 from certimeans.heuristics.limited.exchanges import Exchanges, exchange, forget_exchanges, take_back, undo
 from certimeans.heuristics.limited.loads import Loads, set_loads
 from certimeans.heuristics.state import Clusters, Space, least_gain, most_improvements, removal_gain, set_labels
@@ -53,6 +54,9 @@ def descend_within(
     if len(space.neighbours) > 0 and improvements < most:
         gained, spent = _swap_some_chain(space, clusters, loads, exchanges, chains)
         work += spent
+        if not gained:
+            gained, spent = evict_some(space, clusters, loads, max_work)
+            work += spent
         if gained:
             improvements += 1
             exchanges.changed[:] = improvements

@@ -241,7 +241,7 @@ def _about_missing(
     counts = {c: sum(cell.lower() in MISSING_WORDS for cell in cells) for c, cells in features.items()}
     where = listed([f"{_name(c, titles)}: {count}" for c, count in counts.items() if count])
     total = sum(counts.values())
-    more = "" if total == 1 else f", and {total - 1} more are ({where})"
+    more = "" if total == 1 else f", and {total - 1} more {'is' if total == 2 else 'are'} ({where})"
     return (
         f"{path}, line {lines[row]}, {describe_column(number, titles)}: the value is missing "
         f"({shown(features[number][row])}){more}; leave out such rows with --missing drop, or fill in the mean of the "

@@ -39,6 +39,10 @@ class PointNames(Generic[Name]):
         """Return the first point that has a name, or ``default``."""
         return self._places.get(name, default)
 
+    def knows(self, name: Name) -> bool:
+        """Whether any point has a name."""
+        return name in self._places
+
     def find(self, name: Name) -> int:
         """Return the point that has a name.
 

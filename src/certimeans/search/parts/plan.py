@@ -10,6 +10,8 @@ from certimeans.bounds.parts.settings import PartSettings
 
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""
+_MOSTLY = 0.5
+"""If this share of the loss is due to the size of parts, larger ones are tried, however little time there is."""
 _QUICK = 60.0
 """Without a time limit, the first pass over all parts is meant to take about so many seconds."""
 
@@ -26,11 +28,14 @@ class Pilot:
         How long a part takes that starts from a solved one.
     is_cut_short
         Whether it ended for want of time.
+    own_loss
+        How much of the loss no bound can avoid, because parts of this size have better clusterings of their own.
     """
 
     loss: float
     seconds: float
     is_cut_short: bool = False
+    own_loss: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -84,8 +89,9 @@ def choose_size(given: Circumstances, pilot: Callable[[int, float], Pilot]) -> i
         return max(done * known[size].loss + 1 - done, given.gap), total(size)
 
     def may_be_larger(size: int) -> bool:
-        budget = given.seconds if math.isfinite(given.seconds) else _QUICK
-        return known[size].loss > given.gap and not known[size].is_cut_short and _GROWTH * total(size) <= budget
+        found, budget = known[size], given.seconds if math.isfinite(given.seconds) else _QUICK
+        has_time = not found.is_cut_short and _GROWTH * total(size) <= budget
+        return found.loss > given.gap and (has_time or found.own_loss > _MOSTLY * found.loss)
 
     def look_at(size: int) -> None:
         known[size] = pilot(size, given.seconds * given.capacity / -(-given.size // size))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from certimeans._typing import IntArray
-from certimeans.bounds.parts.bounding import Effort
+from certimeans.bounds.parts.bounding import Effort, own_loss
 from certimeans.bounds.parts.matching import Template
+from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.splitting import Split, make_part, split_into_parts
 from certimeans.bounds.relaxation.bounder import LARGEST_SIZE
 from certimeans.deadline import Deadline
@@ -19,7 +20,7 @@ from certimeans.search.background import in_background
 from certimeans.search.memory import memory_limit
 from certimeans.search.parts.dispatch import Dispatcher
 from certimeans.search.parts.plan import Circumstances, Pilot, choose_size, first_size
-from certimeans.search.parts.tasks import PartOutcome, PartTask
+from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 from certimeans.search.parts.workers import PartWorkers
 from certimeans.search.settings import NodeSettings
 
@@ -28,7 +29,9 @@ _SHARE_FOR_PARTS = 0.7  # of the time that is left: a first pass has to be over 
 _SHARE_FOR_SPLIT = 0.15
 _SHARE_FOR_PILOT = 0.1
 _SHARE_FOR_ITERATIONS = 0.6  # of the time for a pilot: the rest is for proving a bound and putting it away
+_MOST_FOR_PROVING = 0.1
 _PILOTS_PER_WORKER = 2
+_PARTS_TO_SEARCH = 16  # what parts can lose by clusterings of their own is searched for in so many
 _SECONDS_TO_LOAD = 1.0  # a pilot that takes longer is believed at once
 _POLL_SECONDS = 0.05
 
@@ -132,15 +135,16 @@ class Sizing:
         """Bound parts of a size, each within so many seconds; all but the first start from where that one ended."""
         count = min(rough.n_parts, max(1, round(size * rough.n_parts / self.presolved.super_points.size)))
         keys = [tuple(range(i, i + count)) for i in range(0, rough.n_parts - count + 1, count)]
-        keys = keys[: 1 + _PILOTS_PER_WORKER * self.workers.capacity]
+        n_pilots = 1 + _PILOTS_PER_WORKER * self.workers.capacity
+        keys = keys[: max(n_pilots, _PARTS_TO_SEARCH)]
         parts = {key: make_part(self.presolved, rough, labels, key) for key in keys}
         found: list[PartOutcome] = []
-        first, *others = [PartTask((key,), (parts[key],), self.effort, seed=self.seed) for key in keys]
+        first, *others = [PartTask((key,), (parts[key],), self.effort, seed=self.seed) for key in keys[:n_pilots]]
         template = self._first_pilot(first, found)
         if template is None:
             return Pilot(math.inf, math.inf, is_cut_short=True)
         self.templates[size] = template
-        limit = _SHARE_FOR_ITERATIONS * seconds if math.isfinite(seconds) else None
+        limit = max(_SHARE_FOR_ITERATIONS * seconds, seconds - _MOST_FOR_PROVING) if math.isfinite(seconds) else None
         tasks = {task.keys[0]: replace(task, template=template, seconds=limit) for task in others or [first]}
         waiting, capacity = list(tasks), self.workers.capacity
         latest: list[PartOutcome] = []
@@ -154,9 +158,23 @@ class Sizing:
         cost = sum(outcome.cost for outcome in latest)
         lost = sum(outcome.cost - outcome.value for outcome in latest)
         lost += sum(rough.loss_in(self.presolved, labels, outcome.key) for outcome in latest)
+        loss = lost / cost if cost > 0 else 0.0
+        # Parts differ in what they lose by clusterings of their own: a few bounds say little about it, searches more.
+        own = self._own_losses(parts)
+        usual, here = sum(own.values()) / len(own), sum(own[outcome.key] for outcome in latest) / len(latest)
         self.seconds[size] = min(outcome.seconds for outcome in latest)
         is_cut_short = any(outcome.is_cut_short for outcome in latest)
-        return Pilot(lost / cost if cost > 0 else 0.0, self.seconds[size], is_cut_short)
+        return Pilot(loss + max(0.0, usual - here), self.seconds[size], is_cut_short, usual)
+
+    def _own_losses(self, parts: Mapping[Key, Part]) -> dict[Key, float]:
+        """Return how much cheaper the own clusterings of parts are than the whole's in them, relatively."""
+        searching = in_background(
+            lambda: {key: own_loss(part, self.effort, self.seed, self.deadline) for key, part in parts.items()}
+        )
+        while not wait([searching], timeout=_POLL_SECONDS).done:
+            if self.must_stop():
+                raise StoppedError
+        return searching.result()
 
     def _first_pilot(self, task: PartTask, found: list[PartOutcome]) -> Template | Path | None:
         """Bound a part from nothing; return what others may start from."""
