@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.compilation import compiled_without_allocation
+from certimeans.compilation import compiled_inside, compiled_without_allocation
 
 RandomState: TypeAlias = NDArray[np.uint64]
 """One number, changed by every draw."""
@@ -46,7 +46,7 @@ def random_below(state: RandomState, bound: int) -> int:
     return int(random_unit(state) * bound)
 
 
-@compiled_without_allocation
+@compiled_inside
 def random_index(state: RandomState, shares: FloatArray) -> int:
     """Draw an index with probability proportional to its non-negative share; any index if all shares are 0."""
     total = 0.0
@@ -65,7 +65,7 @@ def random_index(state: RandomState, shares: FloatArray) -> int:
     return chosen
 
 
-@compiled_without_allocation
+@compiled_inside
 def shuffle(state: RandomState, values: IntArray) -> None:
     """Permute an array in place."""
     for last in range(len(values) - 1, 0, -1):

@@ -105,22 +105,22 @@ def _bound_parts() -> None:
 
 
 def _bound() -> None:
-    """Bound from below, with cuts of all kinds."""
+    """Bound from below, with cuts of all kinds, and decide whether nodes with cannot-links have clusterings."""
     from certimeans.bounds.protocol import Question  # noqa: PLC0415
     from certimeans.bounds.relaxation.bounder import RelaxationBounder  # noqa: PLC0415
     from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings  # noqa: PLC0415
+    from certimeans.presolve.colouring import find_colouring  # noqa: PLC0415
 
+    find_colouring(_points([(0, 1), (1, 2)]).graph, 2)
     RelaxationBounder(CuttingPlaneSettings(max_rounds=3)).bound(Question(_points(), target=lambda: np.inf))
 
 
 def _search() -> None:
-    """Search for a clustering without cannot-links, also from a start, and round a matrix; branch."""
+    """Search for a clustering without cannot-links, also from a start, and round a matrix."""
     from certimeans.heuristics.rounding import round_relaxation  # noqa: PLC0415
     from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
-    from certimeans.presolve.colouring import find_colouring  # noqa: PLC0415
 
     points = _points()
-    find_colouring(_points([(0, 1), (1, 2)]).graph, 2)
     for start in (None, np.zeros(points.size, dtype=np.int64)):
         search_clustering(points, start=start, settings=SearchSettings(n_searches=30))
     round_relaxation(points, np.eye(points.size))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from certimeans import InputError, solve
-from certimeans.analysis.questions import Interval, Link
+from certimeans.analysis.questions import Interval, Link, enclose
 from certimeans.prices import ConstraintPrice, _basis, price_interval
 from tests.oracles.brute_force import exact_cost, is_feasible, optimum, partitions
 from tests.oracles.sizes import limited_instance
@@ -216,3 +216,21 @@ def test_a_long_group_is_named_by_its_first_pairs() -> None:
     price = ConstraintPrice("group", links, names, "binds", 1.0, 2.0, 1.0, 2.0)
     assert price.title(30) == "together: Weber, Anna = Groß, Karl, ... (3 pairs)"
     assert price.title(200).endswith("Zoë = Ida")
+
+
+def test_a_ctrl_c_keeps_the_prices_that_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it comes, beside the solver too; the rest is undecided, and the table says why."""
+    found = solve(LINE, 2, must_link=[(2, 3), (0, 1)], cannot_link=[(0, 5)])
+    asked: list[Any] = []
+
+    def enclose_once(*task: Any, **options: Any) -> Any:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(task)
+        return enclose(*task, **options)
+
+    monkeypatch.setattr("certimeans.analysis.questions.enclose", enclose_once)
+    prices = found.constraint_prices()
+    assert not prices.is_complete
+    assert sorted(price.effect for price in prices) == ["costs nothing", "undecided", "undecided"]
+    assert "interrupted" in prices.summary()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 
 from certimeans.heuristics.descent import Members, make_members
@@ -24,14 +26,14 @@ def test_clusters_are_matched_by_the_weight_they_have_in_common() -> None:
     weights = np.array([1.0, 1.0, 1.0, 5.0, 1.0, 1.0])
     space = line([0.0] * 6, 3)
     room = make_room(space)
-    match_clusters(np.array([0, 0, 1, 1, 2, 2]), np.array([2, 2, 1, 0, 1, 1]), weights, room)
+    cast("Any", match_clusters).py_func(np.array([0, 0, 1, 1, 2, 2]), np.array([2, 2, 1, 0, 1, 1]), weights, room)
     assert room.partner.tolist() == [2, 0, 1]
 
 
 def test_every_cluster_gets_a_partner_of_its_own() -> None:
     """All of both clusters lies in one cluster of the other clustering; the second one takes what is free."""
     room = make_room(line([0.0] * 4, 2))
-    match_clusters(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 1]), np.ones(4), room)
+    cast("Any", match_clusters).py_func(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 1]), np.ones(4), room)
     assert room.partner.tolist() == [1, 0]
 
 

@@ -14,7 +14,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -135,6 +135,7 @@ class Questions:
         clustering = result.clustering
         assert clustering is not None  # noqa: S101  # callers look
         self.labels = clustering.labels
+        self._is_stopped = False
         self.cost = Interval(result.lower_bound, clustering.cost)
         stated = self.instance.constraints
         self._others = expand(replace(stated, must_link=_none(), cannot_link=_none()), _positions(self.instance))
@@ -167,23 +168,28 @@ class Questions:
         enough
             A cost that only has to be reached; that of the problem as it is, if not given.
         """
+        target = self.cost.high if enough is None else enough
         answers: list[Answer] = []
-        for answer in self._answers(changes, self.cost.high if enough is None else enough):
-            answers.append(answer)
-            if tell is not None:
-                tell(len(answers))
-        return answers
+        with suppress(KeyboardInterrupt):  # the solver takes it as a wish to stop; what is done beside it does not
+            for answer in () if self._is_stopped else self._answers(changes, target):
+                answers.append(answer)
+                self._is_stopped = answer.was_stopped
+                if tell is not None:
+                    tell(len(answers))
+        self._is_stopped |= len(answers) < len(changes)
+        unknown = Answer(Interval(self.instance.scaled.scale.nothing_proven, math.inf), was_stopped=True)
+        return answers + [unknown] * (len(changes) - len(answers))
 
     def _answers(self, changes: Sequence[Change], enough: float) -> Iterator[Answer]:
+        """Answer one question after the other, until the user interrupts."""
         multipliers = self._multipliers if len(changes) >= _LEAST_TO_WARM_UP_FOR else None
         # One after the other: each holds a copy of the points.
         tasks = (self._task(change, enough, multipliers) for change in changes)
         if self.n_jobs == 1 or len(changes) < 2:
-            stopped = False
             for task in tasks:
-                answer = _unanswered(task.instance, stopped=True) if stopped else enclose(*task, deadline=self.deadline)
-                stopped = answer.was_stopped
-                yield answer
+                yield (answer := enclose(*task, deadline=self.deadline))
+                if answer.was_stopped:
+                    return
             return
         with _pool(min(self.n_jobs, len(changes))) as submit:
             pending: deque[Future[Answer]] = deque()
@@ -290,8 +296,8 @@ def _is_limited(deadline: Deadline) -> bool:
     return math.isfinite(deadline.remaining())
 
 
-def _unanswered(instance: Instance, *, stopped: bool = False) -> Answer:
-    return Answer(Interval(instance.scaled.scale.nothing_proven, math.inf), was_stopped=stopped)
+def _unanswered(instance: Instance) -> Answer:
+    return Answer(Interval(instance.scaled.scale.nothing_proven, math.inf))
 
 
 def _enclose_within(task: _Task, seconds: float) -> Answer:

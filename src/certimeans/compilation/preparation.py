@@ -96,7 +96,7 @@ class Preparation:
             if waiting and not self._noted:
                 say(NOTE)
                 self._noted = True
-            with _seldom_collecting(), self._helping(list(waiting)[1::2]) as left_to_others:
+            with self._helping(list(waiting)[1::2]) as left_to_others:
                 self.run_here({name: part for name, part in waiting.items() if name not in left_to_others})
             self.run_here({name: part for name, part in waiting.items() if not self.is_done(name)})
         return bool(waiting)
@@ -105,10 +105,11 @@ class Preparation:
         """Run parts in this process, and note that they are done."""
         before, self._is_running = self._is_running, True
         try:
-            for name, part in parts.items():
-                part()
-                self._done.add(name)
-                _write_marker(name)
+            with _seldom_collecting():
+                for name, part in parts.items():
+                    part()
+                    self._done.add(name)
+                    _write_marker(name)
         finally:
             self._is_running = before
 

@@ -80,7 +80,7 @@ def draw_starts(  # noqa: PLR0913  # compiled code takes its state apart
     return Drawing(child, centre)
 
 
-@compiled_without_allocation
+@compiled_inside
 def match_clusters(labels: IntArray, other: IntArray, weights: FloatArray, room: Room) -> None:
     """Pair the clusters of two clusterings: each takes the free one with the heaviest intersection."""
     common, partner, is_taken = room.common, room.partner, room.is_taken

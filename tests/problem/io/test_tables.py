@@ -1,5 +1,6 @@
 """Tables as analysts have them: text and dates among the numbers, holes, other encodings, Excel and Parquet."""
 
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -221,3 +222,14 @@ def test_only_excel_files_have_sheets(file: FileWriter) -> None:
     """Anything else is a mistake."""
     with pytest.raises(InputError, match="only an Excel file has sheets"):
         read_points(file("1,2\n"), sheet="x")
+
+
+def test_the_line_to_copy_works_whatever_the_titles_are(tmp_path: Path) -> None:
+    """Titles with commas are quoted; repeated ones, and those with quotes, are given by number."""
+    path = tmp_path / "x.csv"
+    path.write_text('"a, b",c,c,"d ""e""",city\n1,2,3,4,Köln\n5,6,7,8,Bonn\n', encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_points(path)
+    line = shlex.split(str(caught.value).split("--columns ")[1])[0].removesuffix(",")
+    assert line == '"a, b",1,2,3'
+    assert read_points(path, columns=split_columns(line)).values.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]

@@ -113,9 +113,9 @@ class SizeBox:
         """
         size = len(slack)
         diagonal = slack.diagonal().astype(np.float64)
-        value, magnitude = max(
-            self.least_diagonal(diagonal), self._least_in_box(diagonal), self._least_of_both(diagonal)
-        )
+        value, magnitude = max(self.least_diagonal(diagonal), self._least_in_box(diagonal))
+        if self.decided:
+            value, magnitude = max((value, magnitude), self._least_of_both(diagonal))
         above = np.where(forbidden, 0.0, np.minimum(np.triu(slack, 1), 0.0)) * self.upper
         rest = 2.0 * float(above.sum())
         return value + rest, rounding_factor(2 * size + 32) * (magnitude + abs(rest))

@@ -114,16 +114,24 @@ def refuse_text(path: PathLike, features: Mapping[int, Column], titles: Titles, 
     }
     if not bad:
         return
-    rest = [titles[number] if titles and titles[number] else str(number) for number in features if number not in bad]
+    rest = [_option(number, titles) for number in features if number not in bad]
     examples = listed([f"{_name(number, titles)} ({shown(cell)})" for number, cell in bad.items()])
     subject = "column" if len(bad) == 1 else "columns"
     advice = "no column of numbers is left"
     if rest:
-        line = ",".join(f'"{name}"' if "," in name else name for name in rest)
-        advice = f"use the others with --columns {shlex.quote(line)}, or all columns of numbers with --columns numeric"
+        line = shlex.quote(",".join(rest))
+        advice = f"use the others with --columns {line}, or all columns of numbers with --columns numeric"
     raise InputError(
         f"{path}: {subject} {examples} hold{'s' if len(bad) == 1 else ''} text or dates, not numbers; {advice}"
     )
+
+
+def _option(number: int, titles: Titles) -> str:
+    """Write a column as ``--columns`` takes it: by its title, if that is the only one and can be written there."""
+    title = titles[number] if titles else ""
+    if not title or (titles or ()).count(title) > 1 or '"' in title or title != title.strip():
+        return str(number)
+    return f'"{title}"' if "," in title else title
 
 
 def _is_column_of_text(cells: Column, decimal_comma: bool) -> bool:
