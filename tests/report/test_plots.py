@@ -228,7 +228,7 @@ def test_the_layout_of_a_picture_is_settled() -> None:
     assert figure is not None
     with page_style():
         figure.draw_without_rendering()
-    assert drawn[0].get_position().x0 == pytest.approx(before, abs=1e-3)
+    assert drawn[0].get_position().x0 == pytest.approx(before, abs=2e-3)
 
 
 def test_long_names_of_a_tree_stand_under_its_nodes() -> None:

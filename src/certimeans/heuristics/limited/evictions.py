@@ -5,6 +5,8 @@ Where sizes are tight, neither of the two gains alone: the first is forbidden, a
 
 from __future__ import annotations
 
+import numpy as np
+
 from certimeans.compilation import compiled_inside, inlined
 from certimeans.heuristics.limited.exchanges import swap_gain
 from certimeans.heuristics.limited.loads import Loads, may_move
@@ -75,7 +77,7 @@ def _best_partner(space: Space, clusters: Clusters, loads: Loads, i: int, b: int
     """
     a = clusters.labels[i]
     conflicts = clusters.conflicts[i, b] - (1 if ignored >= 0 else 0)
-    best, partner = -float("inf"), -1
+    best, partner = -np.inf, -1
     if conflicts == 0 and clusters.members[a] > 1 and may_move(loads, loads.amount[i], a, b):
         best = removal_gain(space, clusters, i) - insertion_cost(space, clusters, i, b)
     if conflicts > 1:
