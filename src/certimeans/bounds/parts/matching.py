@@ -27,14 +27,15 @@ class Template:
 
     Attributes
     ----------
-    means, labels
-        Of its super-points: positions in the user's units, and clusters.
+    means, labels, weights
+        Of its super-points: positions in the user's units, clusters, and shares of the weight of the part.
     primal, dual, cuts
         Where its bound ended; only upper triangles count.
     """
 
     means: FloatArray
     labels: IntArray
+    weights: FloatArray
     primal: NDArray[np.float32]
     dual: NDArray[np.float32]
     cuts: Cuts
@@ -46,6 +47,7 @@ class Template:
         return cls(
             _means(part),
             part.labels,
+            _weights(part),
             iterate.primal.astype(np.float32),
             iterate.dual.astype(np.float32),
             iterate.cuts.purged(),
@@ -64,14 +66,22 @@ def start_from(template: Template, part: Part) -> WarmStart | None:
     members = np.where(cuts.members >= 0, place[cuts.members], 0)
     kept = (members >= 0).all(axis=1)
     carried = Cuts.new(members[kept], cuts.coefficients[kept]).with_multipliers(cuts.multipliers[kept])
-    primal, dual = (_carried(matrix, source) for matrix in (template.primal, template.dual))
+    factors = np.sqrt(_weights(part) / template.weights[source])
+    primal, dual = (_carried(matrix, source, factors) for matrix in (template.primal, template.dual))
     return WarmStart(points.group_of, points.weights, Iterate(primal, dual, carried))
 
 
-def _carried(upper: NDArray[np.float32], source: IntArray) -> FloatArray:
+def _carried(upper: NDArray[np.float32], source: IntArray, factors: FloatArray) -> FloatArray:
+    """Take rows and columns of a symmetric matrix, in which those of a super-point grow with the root of its weight."""
     full = np.triu(upper) + np.triu(upper, 1).T
     carried: FloatArray = full[np.ix_(source, source)].astype(np.float64)
-    return carried
+    return carried * factors * factors[:, None]
+
+
+def _weights(part: Part) -> FloatArray:
+    """Return the weight of each super-point, as a share of all."""
+    weights: FloatArray = np.bincount(part.group_of, part.weights, minlength=part.size) / part.weights.sum()
+    return weights
 
 
 def _means(part: Part) -> FloatArray:

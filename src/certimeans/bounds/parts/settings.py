@@ -57,7 +57,7 @@ class PartSettings:
     partners: int = 8
     share_above: float = 0.3
     most_shared: float = 0.2
-    share_more: float = 0.3
+    share_more: float = 0.8
     share_above_then: float = 0.05
     most_shared_then: float = 0.3
     heavy: float = 0.25

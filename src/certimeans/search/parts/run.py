@@ -200,7 +200,9 @@ class PartsSearch:
             self._useful_seconds = sizing.seconds.get(size, 0.0)
             if self._must_stop():
                 return
-            split = sizing.split_well(self._labels, max(1, -(-points.size // size)))
+            split, is_tuned = sizing.split_well(self._labels, max(1, -(-points.size // size)))
+            if is_tuned:
+                self._template = None  # parts look otherwise than pilots did
             self.store.begin(Plan(split, points.expand_labels(self._labels)))
         else:
             split = plan.split
@@ -321,7 +323,7 @@ class PartsSearch:
         """Keep what was proven about a part."""
         assert self._cover is not None and self._now is not None  # noqa: S101, PT018  # set before
         self._cover.take(outcome.key, self.store.save(outcome))
-        if self._template is None and outcome.template is not None and not outcome.is_cut_short:
+        if self._template is None and outcome.template is not None:
             self._template = self.workers.send(outcome.template)
         now = self._now
         now.done += 1

@@ -75,8 +75,13 @@ class Sizing:
     templates: dict[int, Template | Path] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
 
-    def split_well(self, labels: IntArray, n_parts: int) -> Split:
+    def split_well(self, labels: IntArray, n_parts: int) -> tuple[Split, bool]:
         """Split, and share more points by weight, tuned, if parts lose much by clusterings of their own.
+
+        Returns
+        -------
+        split, is_tuned
+            The split, and whether it was tuned.
 
         Raises
         ------
@@ -87,14 +92,13 @@ class Sizing:
         some = range(0, n_parts, -(-n_parts // _PARTS_TO_SEARCH))
         losses = self._own_losses({(p,): make_part(self.presolved, split, labels, (p,)) for p in some})
         if sum(losses.values()) <= settings.share_more * self.effort.gap * len(losses):
-            return split
+            return split, False
         more = replace(settings, share_above=settings.share_above_then, most_shared=settings.most_shared_then)
         split = replace(self, settings=replace(self.settings, parts=more)).split(labels, n_parts)
         seconds = _SHARE_FOR_TUNING * self.deadline.remaining() if math.isfinite(self.deadline.remaining()) else _TUNING
         deadline = self.deadline.within(seconds)
-        return self._awaited(
-            in_background(tune_shares, self.presolved, split, labels, seed=self.seed, deadline=deadline)
-        )
+        tuning = in_background(tune_shares, self.presolved, split, labels, seed=self.seed, deadline=deadline)
+        return self._awaited(tuning), True
 
     def split(self, labels: IntArray, n_parts: int, *, is_sample: bool = False) -> Split:
         """Split along a clustering of the super-points, in a thread that is left behind if need be.

@@ -145,6 +145,7 @@ def write_template(template: Template, path: Path) -> None:
         path,
         means=template.means,
         labels=template.labels,
+        weights=template.weights,
         primal=template.primal,
         dual=template.dual,
         members=cuts.members,
@@ -159,4 +160,4 @@ def _read_template(path: Path) -> Template | None:
         return None  # any start will do, also none
     with np.load(path, allow_pickle=False) as arrays:
         cuts = Cuts(arrays["members"], arrays["coefficients"], arrays["multipliers"])
-        return Template(arrays["means"], arrays["labels"], arrays["primal"], arrays["dual"], cuts)
+        return Template(arrays["means"], arrays["labels"], arrays["weights"], arrays["primal"], arrays["dual"], cuts)
