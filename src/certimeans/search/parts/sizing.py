@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,7 +34,7 @@ _SHARE_FOR_TUNING = 0.05
 _TUNING = 60.0  # seconds, without a time limit
 _SHARE_FOR_ITERATIONS = 0.6  # of the time for a pilot: the rest is for proving a bound and putting it away
 _MOST_FOR_PROVING = 0.1
-_PILOTS_PER_WORKER = 2
+_PILOTS_PER_WORKER = 4
 _PARTS_TO_SEARCH = 16  # what parts can lose by clusterings of their own is searched for in so many
 _SECONDS_TO_LOAD = 1.0  # a pilot that takes longer is believed at once
 _POLL_SECONDS = 0.05
@@ -167,21 +167,18 @@ class Sizing:
         n_pilots = 1 + _PILOTS_PER_WORKER * self.workers.capacity
         keys = keys[: max(n_pilots, _PARTS_TO_SEARCH)]
         parts = {key: make_part(self.presolved, rough, labels, key) for key in keys}
-        found: list[PartOutcome] = []
         first, *others = [PartTask((key,), (parts[key],), self.effort, seed=self.seed) for key in keys[:n_pilots]]
-        template = self._first_pilot(first, found)
+        template = self._first_pilot(first)
         if template is None:
             return Pilot(math.inf, math.inf, is_cut_short=True)
         self.templates[size] = template
         limit = max(_SHARE_FOR_ITERATIONS * seconds, seconds - _MOST_FOR_PROVING) if math.isfinite(seconds) else None
         tasks = {task.keys[0]: replace(task, template=template, seconds=limit) for task in others or [first]}
         waiting, capacity = list(tasks), self.workers.capacity
-        latest: list[PartOutcome] = []
-        while waiting and (not latest or min(outcome.seconds for outcome in latest) < _SECONDS_TO_LOAD):
-            latest = []  # those may have waited for code to be loaded
-            now, waiting = waiting[:capacity], waiting[capacity:]
-            if not Dispatcher(self.workers, latest.append, self.must_stop).run(now, lambda k: tasks[k[0]], _one):
-                break
+        latest = self._bounded(waiting[:capacity], tasks)
+        if latest and min(outcome.seconds for outcome in latest) < _SECONDS_TO_LOAD:
+            # They may have waited for code to be loaded; others are more like what will come, and take little time.
+            latest = self._bounded(waiting[capacity:], tasks) or latest
         if not latest:
             return Pilot(math.inf, math.inf, is_cut_short=True)
         cost = sum(outcome.cost for outcome in latest)
@@ -191,9 +188,15 @@ class Sizing:
         # Parts differ in what they lose by clusterings of their own: a few bounds say little about it, searches more.
         own = self._own_losses(parts)
         usual, here = sum(own.values()) / len(own), sum(own[outcome.key] for outcome in latest) / len(latest)
-        self.seconds[size] = min(outcome.seconds for outcome in latest)
+        self.seconds[size] = sum(outcome.seconds for outcome in latest) / len(latest)
         is_cut_short = any(outcome.is_cut_short for outcome in latest)
-        return Pilot(loss + max(0.0, usual - here), self.seconds[size], is_cut_short, usual)
+        return Pilot(max(usual, loss + usual - here), self.seconds[size], is_cut_short, usual)
+
+    def _bounded(self, keys: Sequence[Key], tasks: Mapping[Key, PartTask]) -> list[PartOutcome]:
+        """Bound some pilots; fewer outcomes if there is a reason to stop."""
+        found: list[PartOutcome] = []
+        Dispatcher(self.workers, found.append, self.must_stop).run(keys, lambda own: tasks[own[0]], _one)
+        return found
 
     def _own_losses(self, parts: Mapping[Key, Part]) -> dict[Key, float]:
         """Return how much cheaper the own clusterings of parts are than the whole's in them, relatively."""
@@ -209,11 +212,11 @@ class Sizing:
                 raise StoppedError
         return work.result()
 
-    def _first_pilot(self, task: PartTask, found: list[PartOutcome]) -> Template | Path | None:
+    def _first_pilot(self, task: PartTask) -> Template | Path | None:
         """Bound a part from nothing; return what others may start from."""
         seconds = _SHARE_FOR_PILOT * self.deadline.remaining()
         task = replace(task, seconds=seconds if math.isfinite(seconds) else None, wants_template=True)
-        Dispatcher(self.workers, found.append, self.must_stop).run(task.keys, lambda _: task, _one)
+        found = self._bounded(task.keys, {task.keys[0]: task})
         template = found[0].template if found else None
         return None if template is None else self.workers.send(template)
 
