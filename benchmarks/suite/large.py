@@ -123,7 +123,7 @@ def report(rows: list[dict[str, Any]]) -> str:
     ]  # fmt: skip
     return markdown_table(header, [_line(row) for row in rows]) + (
         "\n\n*wall* is the time of `certimeans solve`, files read and written; *memory* is that of all its processes. "
-        "*verified*: seconds and GB of `certimeans verify`. Other processes shared the machine."
+        "*verified*: seconds and GB of `certimeans verify`."
     )
 
 
