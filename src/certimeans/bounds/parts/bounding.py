@@ -10,7 +10,7 @@ import numpy as np
 from certimeans.bounds.covariance import CovarianceBounder
 from certimeans.bounds.parts.matching import Template, start_from
 from certimeans.bounds.parts.problem import Part, cost_of
-from certimeans.bounds.protocol import Answer, Question, StopReason
+from certimeans.bounds.protocol import Answer, Bound, Question, StopReason
 from certimeans.bounds.relaxation.bounder import RelaxationBounder, WarmStart
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.bounds.relaxation.model import Relaxation
@@ -98,15 +98,15 @@ def bound_part(
     aim = _Aim(part, points, cost, effort, seed, deadline)
     is_late = deadline.passed()
     if template is None or is_late:  # a part with a template needed the relaxation, and so will this one
-        cheap = CovarianceBounder().bound(Question(points, lambda: np.inf)).bound
+        cheap = _cheap_bound(points)
         if cheap.value >= aim.value or is_late:
             reason = StopReason.REACHED if cheap.value >= aim.value else StopReason.DEADLINE
             return PartBound(cheap.value, cheap.step, aim.cost, reason)
     answer = _relax(part, points, aim, effort, template, seed, deadline)
     bound = answer.bound
-    if answer.bound.value < _POOR * aim.value:
-        cheap = CovarianceBounder().bound(Question(points, lambda: np.inf)).bound
-        bound = max(answer.bound, cheap, key=lambda bound: bound.value)
+    if bound.value < _POOR * aim.value:
+        cheap = _cheap_bound(points)
+        bound = max(bound, cheap, key=lambda bound: bound.value)
     return PartBound(
         bound.value,
         bound.step,
@@ -139,11 +139,15 @@ def prove_part_again(part: Part, step: BoundStep) -> float:
     if part.size < part.n_clusters or points.scatter == 0:
         return 0.0
     if isinstance(step, CovarianceStep):
-        return CovarianceBounder().bound(Question(points, lambda: np.inf)).bound.value
+        return _cheap_bound(points).value
     is_same = np.array_equal(step.group_of, part.group_of)
     if not is_same or (step.unit, step.weight_unit) != (points.scale.unit, points.scale.weight_unit):
         raise ValueError("multipliers of another part")
     return points.scale.to_user(prove_again(step, Relaxation.from_super_points(points)).safe_lower_bound)
+
+
+def _cheap_bound(points: SuperPoints) -> Bound:
+    return CovarianceBounder().bound(Question(points, lambda: np.inf)).bound
 
 
 def _own_cost(part: Part, points: SuperPoints, effort: Effort, seed: int, deadline: Deadline) -> float:

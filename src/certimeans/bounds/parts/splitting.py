@@ -56,20 +56,17 @@ class Split:
         order = np.argsort(chosen, kind="stable")
         return chosen[order], theirs[order]
 
-    def loss_in(self, presolved: Presolved, labels: IntArray, parts: tuple[int, ...]) -> float:
+    def loss_in(self, presolved: Presolved, labels: IntArray, centres: FloatArray, parts: tuple[int, ...]) -> float:
         """Return what different means cost in some parts together, in the user's units, shared points left out.
 
         Parameters
         ----------
-        labels
-            The clustering of the super-points that the split follows.
+        labels, centres
+            The clustering of the super-points that the split follows, and its centres in working units.
         """
         weights, positions, _, scale = presolved.instance.scaled
         assert positions is not None  # noqa: S101  # a Gram matrix is never split
         points, k = presolved.super_points, presolved.instance.n_clusters
-        assert points.vectors is not None  # noqa: S101  # the same
-        totals: FloatArray = np.bincount(labels, points.weights, minlength=k).astype(np.float64)
-        centres = sum_by_group(labels, points.vectors, k) / np.maximum(totals, np.finfo(float).tiny)[:, None]
         own = np.concatenate([self.points[self.start[p] : self.start[p + 1]] for p in parts])
         label = labels[points.group_of[own]]
         offsets = weights[own, None] * (positions[own] - centres[label])

@@ -59,9 +59,7 @@ def make_units(
         The points in working units, and their weights.
     """
     assert points.vectors is not None  # noqa: S101  # a Gram matrix is never split
-    k = points.n_clusters
-    totals: FloatArray = np.bincount(labels, points.weights, minlength=k).astype(np.float64)
-    centres = sum_by_group(labels, points.vectors, k) / np.maximum(totals, np.finfo(float).tiny)[:, None]
+    centres, totals = centres_of(points, labels)
     pieces = _pieces(points, n_parts, settings)
     is_shared = _shared(points, labels, centres, totals, pieces, n_parts, settings)
     pieces[is_shared] = 1
@@ -75,6 +73,14 @@ def make_units(
     label = labels[group]
     block = _blocks(points, labels, centres, group, pieces > 1, n_parts, settings)
     return Units(unit_of, block, label, unit_weights, sums - unit_weights[:, None] * centres[label])
+
+
+def centres_of(points: SuperPoints, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the centre of each cluster of super-points, in working units, and its weight."""
+    assert points.vectors is not None  # noqa: S101  # a Gram matrix is never split
+    k = points.n_clusters
+    totals: FloatArray = np.bincount(labels, points.weights, minlength=k).astype(np.float64)
+    return sum_by_group(labels, points.vectors, k) / np.maximum(totals, np.finfo(float).tiny)[:, None], totals
 
 
 def _pieces(points: SuperPoints, n_parts: int, settings: PartSettings) -> IntArray:

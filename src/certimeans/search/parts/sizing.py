@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from certimeans._typing import IntArray
+from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.parts.bounding import Effort, own_loss
 from certimeans.bounds.parts.matching import Template
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.splitting import Split, make_part, split_into_parts
 from certimeans.bounds.parts.tuning import tune_shares
+from certimeans.bounds.parts.units import centres_of
 from certimeans.bounds.relaxation.bounder import LARGEST_SIZE
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import Presolved
@@ -158,9 +159,10 @@ class Sizing:
             _SHARE_FOR_PARTS * self.deadline.remaining(),
             self.workers.capacity,
         )
-        return choose_size(given, lambda size, seconds: self._pilot(rough, labels, size, seconds))
+        centres, _ = centres_of(points, labels)
+        return choose_size(given, lambda size, seconds: self._pilot(rough, labels, centres, size, seconds))
 
-    def _pilot(self, rough: Split, labels: IntArray, size: int, seconds: float) -> Pilot:
+    def _pilot(self, rough: Split, labels: IntArray, centres: FloatArray, size: int, seconds: float) -> Pilot:
         """Bound parts of a size, each within so many seconds; all but the first start from where that one ended."""
         count = min(rough.n_parts, max(1, round(size * rough.n_parts / self.presolved.super_points.size)))
         keys = [tuple(range(i, i + count)) for i in range(0, rough.n_parts - count + 1, count)]
@@ -183,7 +185,7 @@ class Sizing:
             return Pilot(math.inf, math.inf, is_cut_short=True)
         cost = sum(outcome.cost for outcome in latest)
         lost = sum(outcome.cost - outcome.value for outcome in latest)
-        lost += sum(rough.loss_in(self.presolved, labels, outcome.key) for outcome in latest)
+        lost += sum(rough.loss_in(self.presolved, labels, centres, outcome.key) for outcome in latest)
         loss = lost / cost if cost > 0 else 0.0
         # Parts differ in what they lose by clusterings of their own: a few bounds say little about it, searches more.
         own = self._own_losses(parts)
