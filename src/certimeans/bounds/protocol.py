@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from certimeans._typing import FloatArray
+from certimeans._typing import FloatArray, IntArray
 from certimeans.deadline import Deadline
 from certimeans.presolve.contract import SuperPoints
 from certimeans.proof.steps import BoundStep
@@ -79,6 +79,8 @@ class Question:
         Equal seeds give equal answers.
     start
         What an earlier bound of this kind left.
+    labels
+        A good clustering of the super-points, if one is known: a start where nothing is left by an earlier bound.
     on_bound
         Told about each better bound as soon as it is proven.
     n_threads
@@ -90,6 +92,7 @@ class Question:
     deadline: Deadline = field(default_factory=Deadline)
     seed: int = 0
     start: Start | None = None
+    labels: IntArray | None = None
     on_bound: Callable[[Bound], None] = field(default=lambda _: None)
     n_threads: int = 1
 

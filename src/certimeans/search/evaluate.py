@@ -205,6 +205,7 @@ class _Evaluation:
             deadline=self.deadline,
             seed=int(np.random.SeedSequence(self._seed()).generate_state(1)[0]),
             start=self.task.inheritance,
+            labels=None if self.best_labels is None else self.best_labels[points.first_points],
             on_bound=lambda bound: self._improve(checked(bound)),
             n_threads=self.surroundings.n_threads,
         )

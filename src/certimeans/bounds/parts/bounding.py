@@ -209,4 +209,5 @@ def _relax(
 ) -> Answer:
     start = None if template is None else start_from(template, part)
     settings = replace(effort.cutting_planes, bounds_start=False, slack_bits=_SLACK_BITS)
-    return RelaxationBounder(settings).bound(Question(points, aim.now, deadline, seed, start))
+    labels = part.labels if effort.follows_clustering else None
+    return RelaxationBounder(settings).bound(Question(points, aim.now, deadline, seed, start, labels))

@@ -38,7 +38,7 @@ class AdmmSettings:
     ----------
     penalty, warm_penalty
         Weight of the distance between the two iterates, in units of the scatter: its first value, and that for a start
-        with cuts from which it is not known.
+        with multipliers from which it is not known.
     balance_every, balance
         Every so many iterations the penalty moves towards where the primal residual is ``balance`` times the dual one,
         both relative to the size of the iterates: how far the two sets are apart against how far the multipliers move.
@@ -119,7 +119,7 @@ class Admm:
         self._sizes = make_size_rows(relaxation, start.size_multipliers)
         self._set_cuts(start.cuts)
         self.iterations = 0
-        self.penalty = start.penalty or (settings.penalty if len(start.cuts) == 0 else settings.warm_penalty)
+        self.penalty = start.penalty or (settings.warm_penalty if start.dual.any() else settings.penalty)
         self.primal_residual = self.dual_residual = np.inf
         self._difference = np.inf
         self.spectral_seconds = self.polyhedral_seconds = 0.0

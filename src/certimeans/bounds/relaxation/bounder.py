@@ -9,6 +9,7 @@ import numpy as np
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.protocol import Answer, Bound, Question, RoundStatistics, Start, nothing_proven
 from certimeans.bounds.relaxation.admm import Iterate
+from certimeans.bounds.relaxation.clustering_start import start_from_clustering
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings, bound_by_cutting_planes
 from certimeans.bounds.relaxation.inherit import inherit
 from certimeans.bounds.relaxation.model import Relaxation
@@ -120,9 +121,9 @@ class RelaxationBounder:
 
 
 def _start(question: Question, relaxation: Relaxation) -> Iterate | None:
-    """Carry what a parent left over to these super-points."""
+    """Carry what a parent left over to these super-points, or start from a clustering if there is one."""
     parent = question.start
     if not isinstance(parent, WarmStart):
-        return None
+        return None if question.labels is None else start_from_clustering(relaxation, question.labels)
     first_point = np.unique(parent.group_of, return_index=True)[1]
     return inherit(parent.iterate, parent.weights, relaxation, question.points.group_of[first_point])
