@@ -110,7 +110,9 @@ def test_without_cuts_the_polyhedral_projection_clips() -> None:
     relaxed = 1.6 * (spectral + rank_one) - 0.6 * primal
     target = np.triu(relaxed + dual / 0.1)
     projector = PolyhedralProjector(relaxation.direction, forbidden, sweeps=2)
-    projector.update(spectral, primal, dual, np.empty(0), CutRows.build(Cuts.none(), relaxation), 0.1, 1.6)
+    rows = CutRows.build(Cuts.none(), relaxation)
+    projector.begin(dual, np.empty(0), rows)
+    projector.update(spectral, primal, dual, np.empty(0), rows, 0.1, 1.6)
     expected = np.where(forbidden, 0, np.maximum(target, 0))
     np.testing.assert_allclose(np.triu(primal), np.triu(expected), atol=1e-6)
     np.testing.assert_allclose(np.triu(dual), 0.1 * (target - np.triu(expected)), atol=1e-6)

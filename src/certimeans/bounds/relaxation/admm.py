@@ -57,7 +57,7 @@ class AdmmSettings:
     penalty: float = 0.4
     warm_penalty: float = 0.1
     balance_every: int = 10
-    balance: float = 4.0
+    balance: float = 8.0
     over_relaxation: float = 1.6
     sweeps: int = 2
     inexactness: float = 1.0
@@ -117,6 +117,9 @@ class Admm:
         self.settings = settings
         self.primal, self.dual = start.primal.copy(), start.dual.copy()
         self._sizes = make_size_rows(relaxation, start.size_multipliers)
+        self._polyhedral_projector = _polyhedral_projector(
+            relaxation, settings.sweeps, has_limits=self._sizes is not None
+        )
         self._set_cuts(start.cuts)
         self.iterations = 0
         self.penalty = start.penalty or (settings.warm_penalty if start.dual.any() else settings.penalty)
@@ -126,12 +129,6 @@ class Admm:
         self._spectral_projector = SpectralProjector(
             relaxation.direction, relaxation.n_clusters - 1, seed, settings.spectral
         )
-        if self._sizes is None:
-            self._polyhedral_projector = PolyhedralProjector(
-                relaxation.direction, relaxation.forbidden, settings.sweeps
-            )
-        else:
-            self._polyhedral_projector = BoxProjector(relaxation, settings.sweeps)
         self._spectral = np.zeros((relaxation.size, relaxation.size), dtype=np.float32)
 
     def iterate(self) -> None:
@@ -196,6 +193,7 @@ class Admm:
             self._all_rows = self.rows.followed_by(self._sizes.rows)
             self._all_multipliers = np.concatenate([self.multipliers, self._sizes.multipliers])
             self.multipliers = self._all_multipliers[: len(cuts)]  # the same numbers
+        self._polyhedral_projector.begin(self.dual, self._all_multipliers, self._all_rows)
 
     def _size_multipliers(self) -> FloatArray | None:
         return None if self._sizes is None else self._sizes.as_table(self._all_multipliers[len(self.cuts) :])
@@ -214,3 +212,9 @@ class Admm:
         """Prove a bound from the present multipliers."""
         sizes = self._size_multipliers()
         return safe_lower_bound(self.relaxation, self.rows, self.multipliers, self.dual, sizes, slack_bits)
+
+
+def _polyhedral_projector(relaxation: Relaxation, sweeps: int, *, has_limits: bool) -> PolyhedralProjector:
+    if has_limits:
+        return BoxProjector(relaxation, sweeps)
+    return PolyhedralProjector(relaxation.direction, relaxation.forbidden, sweeps)

@@ -9,8 +9,10 @@ cluster, with centres m_A and m_B, and let ::
 For any number r below all g let S_ij = (g_iB - r) (g_jA - r) / q_AB, where i is in A, j is in B and q_AB is the mean of
 either factor. Then the span of the clusters' indicator vectors is invariant under C - S; its eigenvalues there are
 about -r times the clusters' weights, and must be the lowest ones. Those within a cluster go down to its weight times
-its largest variance along a line. So r is the largest such variance of all clusters. On real data some g are below r:
-they are replaced by r, and what comes out proves little by itself, but the solver is saved hundreds of iterations.
+its largest variance along a line, and S, which couples the variation of two clusters along the line between their
+centres, takes up to twice as much again. So r is three times the largest such variance of all clusters. On real data
+some g are below r: they are replaced by r, and what comes out proves little by itself, but the solver is saved hundreds
+of iterations.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from certimeans.bounds.relaxation.admm import Iterate
 from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.bounds.relaxation.model import Relaxation
 
+_TIMES_VARIANCE = 3.0  # not for tuning: see above
 _POWER_STEPS = 8  # not for tuning: a variance within some percent is good enough
 
 
@@ -35,7 +38,7 @@ def start_from_clustering(relaxation: Relaxation, labels: IntArray) -> Iterate |
     indicators[np.arange(relaxation.size), labels] = roots
     weights = (indicators**2).sum(axis=0)
     nearer = _nearer(relaxation, labels, indicators / weights)
-    excess = np.maximum(nearer - _largest_variance(relaxation, labels), 0.0)
+    excess = np.maximum(nearer - _TIMES_VARIANCE * _largest_variance(relaxation, labels), 0.0)
     means = (roots[:, None] * indicators).T @ excess / weights[:, None]  # of the points of A towards B
     product = np.sqrt(means * means.T)
     factors = np.divide(1.0, product, out=np.zeros_like(product), where=product > 0)
@@ -53,7 +56,8 @@ def _nearer(relaxation: Relaxation, labels: IntArray, averaging: FloatArray) -> 
     squares = ((relaxation.root_weights[:, None] * averaging) * products).sum(axis=0)  # of the centres
     half_distances = 0.5 * squares - products  # less |p_i|^2 / 2, which cancels
     own: FloatArray = half_distances[np.arange(len(labels)), labels]
-    return half_distances - own[:, None]
+    nearer: FloatArray = half_distances - own[:, None]
+    return nearer
 
 
 def _largest_variance(relaxation: Relaxation, labels: IntArray) -> float:

@@ -2,6 +2,10 @@
 
 Hildreth's method visits the cuts one after the other and moves each multiplier to where its cut holds with equality,
 or to zero. Multipliers are kept from one iteration of the solver to the next, so two sweeps per iteration are enough.
+
+The solver's multiplier is L = sum_c mu_c B_c - V. The sweeps start from T = Y + L / penalty less what the cuts have a
+share in, that is from Y - V / penalty. So V is kept from one iteration to the next: divided by the penalty it is what
+the projection exceeds its target by after the sweeps, and no further pass over the cuts is needed to find it.
 """
 
 from __future__ import annotations
@@ -23,7 +27,15 @@ class PolyhedralProjector:
         self.direction = direction
         self.forbidden = forbidden
         self.sweeps = sweeps
-        self._target = np.empty(size * size)  # flat upper triangle, off-diagonal entries times sqrt(2)
+        # A flat upper triangle, off-diagonal entries times sqrt(2). Between two updates: -V / (last penalty).
+        self._target = np.zeros(size * size)
+        self._penalty = 1.0
+
+    def begin(self, dual: FloatArray, multipliers: FloatArray, rows: CutRows) -> None:
+        """Start from L and the multipliers of cuts; needed again whenever these change otherwise than by updates."""
+        _fill_with_dual(dual, self._target)
+        _subtract_cuts(self._target, rows.start, rows.position, rows.coefficient, multipliers)
+        self._penalty = 1.0
 
     def update(
         self,
@@ -45,7 +57,12 @@ class PolyhedralProjector:
         tuple[float, float, float, float]
             Norms of Y - X, of the change of X, of X and of L.
         """
-        _fill_target(spectral, self.direction, primal, dual, penalty, over_relaxation, self._target)
+        _fill_target(spectral, self.direction, primal, over_relaxation, self._penalty / penalty, self._target)
+        self._penalty = penalty
+        self._apply_cuts(multipliers, rows, penalty)
+        return self._write_back(spectral, primal, dual, penalty, over_relaxation)
+
+    def _apply_cuts(self, multipliers: FloatArray, rows: CutRows, penalty: float) -> None:
         _apply_cuts(
             self._target,
             rows.start,
@@ -57,9 +74,37 @@ class PolyhedralProjector:
             self.sweeps,
             np.empty(len(multipliers), dtype=np.int64),
         )
+
+    def _write_back(
+        self, spectral: Single, primal: FloatArray, dual: FloatArray, penalty: float, over_relaxation: float
+    ) -> tuple[float, float, float, float]:
         return _write_back(
             spectral, self.direction, primal, dual, self.forbidden, penalty, over_relaxation, self._target
         )
+
+
+@compiled_fast_without_allocation
+def _fill_with_dual(dual: FloatArray, target: FloatArray) -> None:
+    size = len(dual)
+    root = np.sqrt(2.0)
+    for i in range(size):
+        for j in range(i, size):
+            target[i * size + j] = root * dual[i, j]
+        target[i * size + i] /= root
+
+
+@compiled_fast_without_allocation
+def _subtract_cuts(
+    target: FloatArray,
+    start: IntArray,
+    position: NDArray[np.int32],
+    coefficient: FloatArray,
+    multipliers: FloatArray,
+) -> None:
+    for c in range(len(multipliers)):
+        if multipliers[c] != 0.0:
+            for q in range(start[c], start[c + 1]):
+                target[position[q]] -= multipliers[c] * coefficient[q]
 
 
 @compiled_fast_without_allocation
@@ -67,20 +112,20 @@ def _fill_target(
     spectral: Single,
     direction: FloatArray,
     primal: FloatArray,
-    dual: FloatArray,
-    penalty: float,
     over_relaxation: float,
+    ratio: float,
     target: FloatArray,
 ) -> None:
+    """Turn -V / (last penalty) into Y - V / penalty; ``ratio`` is the last penalty divided by this one."""
     size = len(direction)
     root = np.sqrt(2.0)
     for i in range(size):
         for j in range(i, size):
             entry = spectral[i, j] + direction[i] * direction[j]
-            target[i * size + j] = root * (
-                over_relaxation * entry + (1 - over_relaxation) * primal[i, j] + dual[i, j] / penalty
+            scale = 1.0 if i == j else root
+            target[i * size + j] = (
+                scale * (over_relaxation * entry + (1 - over_relaxation) * primal[i, j]) + ratio * target[i * size + j]
             )
-        target[i * size + i] /= root
 
 
 @compiled_fast_without_allocation
@@ -100,9 +145,6 @@ def _apply_cuts(  # noqa: PLR0913  # compiled code takes its state apart
     for c in range(count):
         active[c] = c
         multipliers[c] /= penalty
-        if multipliers[c] != 0.0:
-            for q in range(start[c], start[c + 1]):
-                target[position[q]] -= multipliers[c] * coefficient[q]
     n_active = count
     for _ in range(sweeps):
         still_active = 0
@@ -137,20 +179,25 @@ def _write_back(
     over_relaxation: float,
     target: FloatArray,
 ) -> tuple[float, float, float, float]:
+    """Write X and L, and leave -V / penalty in ``target``; return norms as :meth:`PolyhedralProjector.update` does."""
     size = len(direction)
-    half_root = np.sqrt(0.5)
+    rest = 1 - over_relaxation
     difference, change, primal_square, dual_square = 0.0, 0.0, 0.0, 0.0
-    for i in range(size):
-        for j in range(i, size):
-            twice = 1.0 if i == j else 2.0
-            entry = target[i * size + j]
-            entry = 0.0 if forbidden[i, j] or entry < 0.0 else (entry if i == j else entry * half_root)
-            spectral_entry = spectral[i, j] + direction[i] * direction[j]
-            relaxed = over_relaxation * spectral_entry + (1 - over_relaxation) * primal[i, j]
-            difference += twice * (spectral_entry - entry) ** 2
-            change += twice * (entry - primal[i, j]) ** 2
-            dual[i, j] += penalty * (relaxed - entry)
-            primal[i, j] = entry
-            primal_square += twice * entry**2
-            dual_square += twice * dual[i, j] ** 2
+    for is_diagonal in (True, False):
+        scale, twice = (1.0, 1.0) if is_diagonal else (np.sqrt(0.5), 2.0)
+        for i in range(size):
+            first, last = (i, i + 1) if is_diagonal else (i + 1, size)
+            for j in range(first, last):
+                scaled = 0.0 if forbidden[i, j] else max(target[i * size + j], 0.0)
+                target[i * size + j] -= scaled
+                entry = scaled * scale
+                spectral_entry = spectral[i, j] + direction[i] * direction[j]
+                before = primal[i, j]
+                multiplier = dual[i, j] + penalty * (over_relaxation * spectral_entry + rest * before - entry)
+                primal[i, j] = entry
+                dual[i, j] = multiplier
+                difference += twice * (spectral_entry - entry) ** 2
+                change += twice * (entry - before) ** 2
+                primal_square += twice * entry**2
+                dual_square += twice * multiplier**2
     return np.sqrt(difference), np.sqrt(change), np.sqrt(primal_square), np.sqrt(dual_square)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
-from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector, _fill_target
+from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector
 from certimeans.bounds.relaxation.spectral import Single
 from certimeans.compilation import compiled_fast_without_allocation
 
@@ -27,18 +27,7 @@ class BoxProjector(PolyhedralProjector):
         scale = np.where(np.eye(size, dtype=np.bool_), 1.0, np.sqrt(2.0))
         self._lower, self._upper = (lower * scale).ravel(), (upper * scale).ravel()
 
-    def update(
-        self,
-        spectral: Single,
-        primal: FloatArray,
-        dual: FloatArray,
-        multipliers: FloatArray,
-        rows: CutRows,
-        penalty: float,
-        over_relaxation: float,
-    ) -> tuple[float, float, float, float]:
-        """Update X, L and the multipliers in place."""
-        _fill_target(spectral, self.direction, primal, dual, penalty, over_relaxation, self._target)
+    def _apply_cuts(self, multipliers: FloatArray, rows: CutRows, penalty: float) -> None:
         _apply_rows(
             self._target,
             self._lower,
@@ -52,6 +41,10 @@ class BoxProjector(PolyhedralProjector):
             self.sweeps,
             np.empty(len(multipliers), dtype=np.int64),
         )
+
+    def _write_back(
+        self, spectral: Single, primal: FloatArray, dual: FloatArray, penalty: float, over_relaxation: float
+    ) -> tuple[float, float, float, float]:
         return _write_back(
             spectral,
             self.direction,
@@ -84,9 +77,6 @@ def _apply_rows(  # noqa: PLR0913  # compiled code takes its state apart
     for c in range(count):
         active[c] = c
         multipliers[c] /= penalty
-        if multipliers[c] != 0.0:
-            for q in range(start[c], start[c + 1]):
-                target[position[q]] -= multipliers[c] * coefficient[q]
     n_active = count
     for _ in range(sweeps):
         still_active = 0
@@ -121,21 +111,26 @@ def _write_back(  # noqa: PLR0913  # the same
     over_relaxation: float,
     target: FloatArray,
 ) -> tuple[float, float, float, float]:
+    """Do the same as the function of this name in :mod:`~certimeans.bounds.relaxation.polyhedral`, for a box."""
     size = len(direction)
-    half_root = np.sqrt(0.5)
+    rest = 1 - over_relaxation
     difference, change, primal_square, dual_square = 0.0, 0.0, 0.0, 0.0
-    for i in range(size):
-        for j in range(i, size):
-            twice = 1.0 if i == j else 2.0
-            p = i * size + j
-            entry = min(max(target[p], lower[p]), upper[p])
-            entry = entry if i == j else entry * half_root
-            spectral_entry = spectral[i, j] + direction[i] * direction[j]
-            relaxed = over_relaxation * spectral_entry + (1 - over_relaxation) * primal[i, j]
-            difference += twice * (spectral_entry - entry) ** 2
-            change += twice * (entry - primal[i, j]) ** 2
-            dual[i, j] += penalty * (relaxed - entry)
-            primal[i, j] = entry
-            primal_square += twice * entry**2
-            dual_square += twice * dual[i, j] ** 2
+    for is_diagonal in (True, False):
+        scale, twice = (1.0, 1.0) if is_diagonal else (np.sqrt(0.5), 2.0)
+        for i in range(size):
+            first, last = (i, i + 1) if is_diagonal else (i + 1, size)
+            for j in range(first, last):
+                p = i * size + j
+                scaled = min(max(target[p], lower[p]), upper[p])
+                target[p] -= scaled
+                entry = scaled * scale
+                spectral_entry = spectral[i, j] + direction[i] * direction[j]
+                before = primal[i, j]
+                multiplier = dual[i, j] + penalty * (over_relaxation * spectral_entry + rest * before - entry)
+                primal[i, j] = entry
+                dual[i, j] = multiplier
+                difference += twice * (spectral_entry - entry) ** 2
+                change += twice * (entry - before) ** 2
+                primal_square += twice * entry**2
+                dual_square += twice * multiplier**2
     return np.sqrt(difference), np.sqrt(change), np.sqrt(primal_square), np.sqrt(dual_square)

@@ -11,7 +11,7 @@ elsewhere, in double.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,11 @@ class SpectralSettings:
         So are problems of which more than this share of the spectrum is wanted.
     full_every
         Steps after which a full decomposition corrects what errors have added up to.
-    filter_degree
-        Degree of the filter's polynomial: a higher one separates better and costs more products.
+    max_degree
+        Degree of the filter's polynomial at most: a higher one separates better and costs more products. It rises where
+        a step is not exact enough, and falls where it is more exact than it need be.
+    easy
+        So much of the error that is allowed makes a step more exact than it need be.
     spare_share, min_spare
         Vectors kept beside the wanted ones, as a share of these, and at least.
     min_unused
@@ -52,9 +55,10 @@ class SpectralSettings:
     """
 
     smallest_size: int = 60
-    largest_share: float = 0.3
+    largest_share: float = 0.6
     full_every: int = 60
-    filter_degree: int = 3
+    max_degree: int = 4
+    easy: float = 0.3
     spare_share: float = 0.2
     min_spare: int = 8
     min_unused: int = 3
@@ -73,8 +77,29 @@ class SpectralSettings:
 _LEAST_MARGIN = 0.1  # eigenvalues of interest are between 0 and 1: this keeps the interval from collapsing near 0
 
 
+_TRIES = 2  # not for tuning: a third filter costs as much as the full decomposition
+
+
 class SpectralError(ArithmeticError):
     """The eigenvalue routine broke down, which happens only if the iterates are not finite."""
+
+
+class _Ritz(NamedTuple):
+    """Eigenvectors in a subspace, by increasing value, and what they become in the projection.
+
+    Attributes
+    ----------
+    levels
+        Their values there; those of the first ``unused`` are 0.
+    error
+        Norm of the residuals of the others.
+    """
+
+    values: Single
+    vectors: Single
+    levels: FloatArray
+    unused: int
+    error: float
 
 
 class SpectralProjector:
@@ -100,6 +125,7 @@ class SpectralProjector:
         self._basis: Single | None = None  # Ritz vectors, by increasing Ritz value
         self._damped = (0.0, 0.0)  # the interval of the spectrum that the filter damps
         self._since_full = 0
+        self._degree = self.settings.max_degree  # of the filter
         self.error = 0.0
 
     def project(
@@ -156,8 +182,28 @@ class SpectralProjector:
                 low = lowest - self.settings.interval_margin * abs(lowest)
         if not low < high:
             return None
-        filtered = _chebyshev_filter(matrix, basis, low, high, self.settings.filter_degree)
-        orthonormal = _orthonormalise(filtered)
+        for _ in range(_TRIES):
+            ritz = self._ritz_vectors(matrix, basis, low, high)
+            if ritz is None:
+                return None
+            self.error = ritz.error
+            if ritz.error <= tolerance:
+                break
+            basis = ritz.vectors
+            self._degree = min(self._degree + 1, self.settings.max_degree)
+        else:
+            return None
+        if ritz.error <= self.settings.easy * tolerance:
+            self._degree = max(self._degree - 1, 1)
+        wanted = len(ritz.levels) - ritz.unused
+        keep = max(0, ritz.unused - self._spare(wanted))
+        self._basis = np.asfortranarray(ritz.vectors[:, keep:])
+        self._damped = (low, float(ritz.values[keep]))
+        return _assemble(ritz.vectors[:, ritz.unused :], ritz.levels[ritz.unused :])
+
+    def _ritz_vectors(self, matrix: Single, basis: Single, low: float, high: float) -> _Ritz | None:
+        """Filter the basis and solve the small eigenproblem on its span; ``None`` if that fails a check."""
+        orthonormal = _orthonormalise(_chebyshev_filter(matrix, basis, low, high, self._degree))
         if orthonormal is None:
             return None
         image = matrix @ orthonormal
@@ -171,14 +217,7 @@ class SpectralProjector:
             return None  # there may be more wanted vectors than the subspace holds
         vectors = orthonormal @ rotation
         residual = image @ rotation[:, unused:] - vectors[:, unused:] * values[unused:]
-        self.error = float(np.linalg.norm(residual))
-        if self.error > tolerance:
-            return None
-        wanted = len(levels) - unused
-        keep = max(0, unused - self._spare(wanted))
-        self._basis = np.asfortranarray(vectors[:, keep:])
-        self._damped = (low, float(values[keep]))
-        return _assemble(vectors[:, unused:], levels[unused:])
+        return _Ritz(values, vectors, levels, unused, float(np.linalg.norm(residual)))
 
     def _spare(self, wanted: int) -> int:
         """Return how many vectors to keep beside the wanted ones."""
@@ -246,57 +285,55 @@ def _compressed(
     v is ``direction_value``, or minus the norm of M, so that it is the lowest eigenvalue.
     """
     size = len(direction)
-    image = np.zeros(size)
-    square = _apply(primal, *slope, step, direction, image)
+    image, matrix = np.zeros(size), np.empty((size, size), dtype=np.float32)
+    square = _combine(primal, *slope, step, direction, image, matrix)
     if to_the_bottom:
         direction_value = -float(np.sqrt(square))
     half = image - 0.5 * (float(direction @ image) + direction_value) * direction
-    matrix = np.empty((size, size), dtype=np.float32)
-    _fill_compressed(primal, *slope, step, direction, half, matrix)
+    _compress(direction, half, matrix)
     return matrix.T
 
 
 @compiled_fast_without_allocation
-def _apply(
-    primal: FloatArray, first: FloatArray, second: FloatArray, step: float, direction: FloatArray, image: FloatArray
+def _combine(
+    primal: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    step: float,
+    direction: FloatArray,
+    image: FloatArray,
+    matrix: Single,
 ) -> float:
-    """Add Mu to ``image``, where only upper triangles are read, and return the squared norm of M."""
+    """Write the upper triangle of M to ``matrix``, add Mu to ``image``, and return the squared norm of M."""
     size = len(direction)
     square = 0.0
     for i in range(size):
         own = 0.0
         for j in range(i + 1, size):
             entry = primal[i, j] - step * (first[i, j] + second[i, j])
+            matrix[i, j] = entry
             own += entry * direction[j]
             image[j] += entry * direction[i]
             square += 2 * entry * entry
         entry = primal[i, i] - step * (first[i, i] + second[i, i])
+        matrix[i, i] = entry
         square += entry * entry
         image[i] += own + entry * direction[i]
     return square
 
 
-_TILE = 64  # not for tuning: two tiles of doubles fit into the first-level cache
+_TILE = 64  # not for tuning: two tiles fit into the first-level cache
 
 
 @compiled_fast_without_allocation
-def _fill_compressed(
-    primal: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    step: float,
-    direction: FloatArray,
-    half: FloatArray,
-    matrix: Single,
-) -> None:
-    """Write M - uh' - hu' to both triangles of ``matrix``, to the lower one tile by tile, which stay in the cache."""
+def _compress(direction: FloatArray, half: FloatArray, matrix: Single) -> None:
+    """Subtract uh' + hu', and copy the upper triangle to the lower one, tile by tile, which stay in the cache."""
     size = len(direction)
-    for i in range(size):
-        for j in range(i, size):
-            entry = primal[i, j] - step * (first[i, j] + second[i, j])
-            matrix[i, j] = entry - direction[i] * half[j] - half[i] * direction[j]
     for top in range(0, size, _TILE):
         for left in range(top, size, _TILE):
+            for i in range(top, min(top + _TILE, size)):
+                for j in range(max(left, i), min(left + _TILE, size)):
+                    matrix[i, j] -= direction[i] * half[j] + half[i] * direction[j]
             for i in range(top, min(top + _TILE, size)):
                 for j in range(max(left, i + 1), min(left + _TILE, size)):
                     matrix[j, i] = matrix[i, j]
