@@ -58,7 +58,7 @@ class CuttingPlaneSettings:
     large_size: int = 700
     few_new_cuts: float = 0.3
     patience: float = 1.5
-    min_rounds: int = 5
+    min_rounds: int = 3
     max_rounds: int | None = None
     use_cuts: bool = True
     bounds_start: bool = True
