@@ -52,8 +52,9 @@ def _nearer(relaxation: Relaxation, labels: IntArray, averaging: FloatArray) -> 
     products = -(relaxation.objective @ averaging) / relaxation.root_weights[:, None]  # of p_i and the centre of B
     squares = ((relaxation.root_weights[:, None] * averaging) * products).sum(axis=0)  # of the centres
     half_distances = 0.5 * squares - products  # less |p_i|^2 / 2, which cancels
-    own: FloatArray = half_distances[np.arange(len(labels)), labels]
-    return half_distances - own[:, None]
+    own = half_distances[np.arange(len(labels)), labels]
+    nearer: FloatArray = half_distances - own[:, None]
+    return nearer
 
 
 def _largest_variance(relaxation: Relaxation, labels: IntArray) -> float:
