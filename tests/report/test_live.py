@@ -71,6 +71,13 @@ def test_no_color_and_dumb_terminals_are_respected(points: Path) -> None:
     assert re.search(r"\x1b\[[0-9;]*3[0-7]m", shown) is None
 
 
+def test_the_plain_locale_gets_ascii(points: Path) -> None:
+    """Python writes UTF-8 there by itself, which such a terminal cannot show; narrow windows cut lines short."""
+    shown = run_in_terminal(["solve", str(points), "-k", "5"], 30, TERM="xterm", LC_ALL="C", PYTHONIOENCODING="")
+    assert "gap history" in shown
+    assert shown.isascii()
+
+
 def test_pipes_and_quiet_runs_get_plain_lines() -> None:
     """Only a terminal gets the live display."""
     assert isinstance(choose_display(io.StringIO()), ProgressLog)
