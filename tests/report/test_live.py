@@ -1,4 +1,3 @@
-import fcntl
 import io
 import math
 import os
@@ -6,7 +5,6 @@ import re
 import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
@@ -21,6 +19,9 @@ LINE = make_result([[0.0], [1.0], [5.0]], [0, 0, 1]).instance
 
 def run_in_terminal(arguments: list[str], columns: int, **environment: str) -> str:
     """Run the command line with standard error on a pseudo-terminal, and return what it showed."""
+    import fcntl  # noqa: PLC0415  # not on Windows
+    import termios  # noqa: PLC0415
+
     main, side = os.openpty()
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
