@@ -412,7 +412,7 @@ def test_the_warm_up_command_says_where_and_how_long(
 
 
 def test_half_of_the_parts_are_left_to_a_helper(isolated: Path) -> None:
-    """Every second one; what a helper leaves undone, because it died, is run here after all."""
+    """Of their time; what a helper leaves undone, because it died, is run here after all."""
     asked: list[list[str]] = []
     run: list[str] = []
 
@@ -435,6 +435,14 @@ def test_half_of_the_parts_are_left_to_a_helper(isolated: Path) -> None:
     assert works.run(parts, tell=str)
     assert run[4:] == ["a", "c"]
     assert not works.run(parts, tell=str)
+
+
+def test_both_processes_end_at_about_the_same_time() -> None:
+    """The longest part stays here, where nothing has to be started first."""
+    preparation = Preparation(None, {"long": 10.0, "half": 6.0, "less": 4.0, "short": 0.5})
+    assert preparation._half(["less", "half", "long", "short"]) == ["half", "less"]
+    assert preparation._half(["less", "half"]) == ["less"]
+    assert preparation._half(["long"]) == []
 
 
 def test_a_helper_ends_with_whoever_started_it(isolated: Path) -> None:
