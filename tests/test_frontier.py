@@ -1,5 +1,8 @@
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("resource")  # not on Windows
 from benchmarks.suite import frontier
 
 

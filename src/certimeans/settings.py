@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -56,6 +55,8 @@ class SolverSettings(NodeSettings):
         InputError
             If the file cannot be read, or a name or value in it is not usable; the message names it.
         """
+        import tomllib  # noqa: PLC0415  # few use a file
+
         try:
             content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:

@@ -43,7 +43,7 @@ from certimeans.search.history import History
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress
 from certimeans.search.node import Inheritance
-from certimeans.search.parts.run import is_by_parts, search_by_parts
+from certimeans.search.parts.choice import is_by_parts
 from certimeans.search.resume import prove_tree, warm_start_steps
 from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import peak_memory
@@ -257,6 +257,8 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
         if initial_labels is not None:
             incumbent.offer(as_labels(initial_labels, instance.n_points), "initial labels")
         if is_by_parts(presolved, part_size, settings):
+            from certimeans.search.parts.run import search_by_parts  # noqa: PLC0415  # much code, for large problems
+
             outcome = search_by_parts(
                 presolved,
                 incumbent,

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -151,7 +150,7 @@ def test_the_end_of_the_input_ends_the_conversation(out: Path) -> None:
 
 def test_a_conversation_on_a_terminal(out: Path) -> None:
     """A pseudo-terminal, typed into when the prompt appears."""
-    parent, child = pty.openpty()
+    parent, child = os.openpty()
     command = [sys.executable, "-c", PROGRAM, "ask", str(out), "--interactive", "--decided", "1000", "--count", "2"]
     with subprocess.Popen(command, stdin=child, stdout=child, stderr=child, close_fds=True) as process:
         os.close(child)

@@ -1,4 +1,3 @@
-import fcntl
 import io
 import math
 import os
@@ -6,7 +5,6 @@ import re
 import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
@@ -21,6 +19,9 @@ LINE = make_result([[0.0], [1.0], [5.0]], [0, 0, 1]).instance
 
 def run_in_terminal(arguments: list[str], columns: int, **environment: str) -> str:
     """Run the command line with standard error on a pseudo-terminal, and return what it showed."""
+    import fcntl  # noqa: PLC0415  # not on Windows
+    import termios  # noqa: PLC0415
+
     main, side = os.openpty()
     fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
@@ -69,6 +70,13 @@ def test_no_color_and_dumb_terminals_are_respected(points: Path) -> None:
     assert "incumbent" in plain
     shown = run_in_terminal(["solve", str(points), "-k", "5"], 80, TERM="xterm", NO_COLOR="1")
     assert re.search(r"\x1b\[[0-9;]*3[0-7]m", shown) is None
+
+
+def test_the_plain_locale_gets_ascii(points: Path) -> None:
+    """Python writes UTF-8 there by itself, which such a terminal cannot show; narrow windows cut lines short."""
+    shown = run_in_terminal(["solve", str(points), "-k", "5"], 30, TERM="xterm", LC_ALL="C", PYTHONIOENCODING="")
+    assert "gap history" in shown
+    assert shown.isascii()
 
 
 def test_pipes_and_quiet_runs_get_plain_lines() -> None:

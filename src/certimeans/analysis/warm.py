@@ -9,7 +9,7 @@ from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import reduced
 from certimeans.problem.instance import Instance
 from certimeans.search.memory import memory_limit
-from certimeans.search.parts.run import is_by_parts
+from certimeans.search.parts.choice import is_by_parts
 from certimeans.search.settings import NodeSettings
 from certimeans.status import pruning_cost
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cython_lapack
-from scipy.linalg import lapack as wrapped
 
 from certimeans._typing import FloatArray
+from certimeans.scipy_lapack import lapack as wrapped
 
 Single = NDArray[np.float32]
 
@@ -26,8 +26,11 @@ _SMALL = 600
 """Up to here a decomposition takes less than a tenth of a second."""
 
 
+@cache
 def _function(name: str, n_arguments: int) -> Callable[..., None]:
     """Return a LAPACK function, which takes pointers only and returns nothing."""
+    from scipy.linalg import cython_lapack  # noqa: PLC0415  # slow to import, and needed by large matrices only
+
     exported: Mapping[str, object] = cython_lapack.__pyx_capi__
     capsule = exported[name]
     name_of, pointer_in = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
@@ -35,11 +38,6 @@ def _function(name: str, n_arguments: int) -> Callable[..., None]:
     pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     address = pointer_in(capsule, name_of(capsule))
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(address)
-
-
-_SSYEVD = _function("ssyevd", 11)
-_DSYEVR = _function("dsyevr", 21)
-_DPOTRF = _function("dpotrf", 5)
 
 
 def _pointer(value: NDArray[Any]) -> int:
@@ -69,7 +67,7 @@ def ssyevd(a: Single | FloatArray, lower: int = 0) -> tuple[Single, Single, int]
         _letter("V"), _letter("L" if lower else "U"), _integer(n), vectors, _integer(max(1, n)), values,
         work, _integer(len(work)), integers, _integer(len(integers)), info,
     )  # fmt: skip
-    _SSYEVD(*map(_pointer, arguments))
+    _function("ssyevd", 11)(*map(_pointer, arguments))
     return values, vectors, int(info[0])
 
 
@@ -89,7 +87,7 @@ def dsyevr(a: FloatArray, il: int, iu: int, lower: int = 0) -> tuple[FloatArray,
         zero, zero, _integer(il), _integer(iu), zero, found, values, vectors, _integer(max(1, n)), support,
         work, _integer(len(work)), integers, _integer(len(integers)), info,
     )  # fmt: skip
-    _DSYEVR(*map(_pointer, arguments))
+    _function("dsyevr", 21)(*map(_pointer, arguments))
     return values[:count], vectors, int(info[0])
 
 
@@ -101,5 +99,5 @@ def dpotrf(a: FloatArray, lower: int = 0) -> tuple[FloatArray, int]:
     factor = np.array(a, dtype=np.float64, order="F", copy=True)
     info = _integer(0)
     arguments = (_letter("L" if lower else "U"), _integer(len(a)), factor, _integer(max(1, len(a))), info)
-    _DPOTRF(*map(_pointer, arguments))
+    _function("dpotrf", 5)(*map(_pointer, arguments))
     return factor, int(info[0])

@@ -65,7 +65,6 @@ def _part_size(text: str) -> int | str | None:
 
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print, write."""
-    from certimeans.report.directory import prepare_directory  # noqa: PLC0415
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.warmup import prepare  # noqa: PLC0415
 
@@ -79,6 +78,8 @@ def run(options: argparse.Namespace) -> ExitCode:
 
         prepare_choices(options.out, problem.cluster_counts, overwrite=options.overwrite)
     elif options.out is not None:
+        from certimeans.report.directory import prepare_directory  # noqa: PLC0415
+
         prepare_directory(options.out, overwrite=options.overwrite)
     prepare(problem.instance, _say_nothing if options.quiet else _say)
     try:

@@ -20,6 +20,10 @@ try:
     from numba.core.caching import CompileResultCacheImpl, FunctionCache
 except ImportError:
     CompileResultCacheImpl = FunctionCache = None
+try:
+    from numba.core.runtime import rtsys
+except ImportError:
+    rtsys = None
 
 # Without numba's run-time (`_nrt`) references to arrays are not counted. Counting is most of the time of a short
 # function that takes tuples of arrays: the local search is four times as fast without. Such functions must not create
@@ -76,13 +80,15 @@ def can_keep_machine_code() -> bool:
     return hasattr(function, "_cache")
 
 
-def numba_cache(function: Any, folder: Path, stamp: str) -> Any:
+def numba_cache(function: Any, folder: Path, stamp: str, *, is_ours: bool = True) -> Any:
     """Return numba's own cache of a function's machine code, in a folder of our choice.
 
     Parameters
     ----------
     stamp
         What the sources are; machine code with another stamp is not used.
+    is_ours
+        Whether it is one of this package's functions, of which the tests know what they need.
     """
 
     class Place:
@@ -107,7 +113,24 @@ def numba_cache(function: Any, folder: Path, stamp: str) -> Any:
             return str(function.__code__.co_firstlineno)
 
     implementation = type("Implementation", (CompileResultCacheImpl,), {"_locator_classes": [Place]})
-    return type("Cache", (FunctionCache,), {"_impl_class": implementation})(function)
+    own = {"_impl_class": implementation} | ({"load_overload": _load_only} if is_ours and _can_load_only() else {})
+    return type("Cache", (FunctionCache,), own)(function)
+
+
+def _load_only(cache: Any, signature: Any, target_context: Any) -> Any:
+    """Load machine code as numba does, but without all that only its compiler needs: that takes a fifth of a second.
+
+    Machine code calls functions of numba's run-time, so these must be known before it is linked. When something is to
+    be compiled after all, the compiler itself loads what it needs.
+    """
+    rtsys.initialize(target_context)
+    with cache._guard_against_spurious_io_errors():
+        return cache._load_overload(signature, target_context)
+
+
+def _can_load_only() -> bool:
+    private = ("_load_overload", "_guard_against_spurious_io_errors")
+    return hasattr(rtsys, "initialize") and all(hasattr(FunctionCache, name) for name in private)
 
 
 def is_compiling() -> bool:

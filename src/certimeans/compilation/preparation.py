@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from certimeans.compilation.internals import is_compiling
 from certimeans.compilation.storage import folder, is_everything_kept, machine, state_folder
 
 _SECONDS_TO_WAIT = 90
+_SECONDS_TO_START = 1.0
 NOTE = "compiling for this machine what was not needed before: takes ten seconds or more"
 WAITING = f"another process is compiling for this machine: waiting for it, up to {_SECONDS_TO_WAIT} s"
 _SECONDS_BETWEEN_LOOKS = 0.1
@@ -35,12 +36,15 @@ class Preparation:
     Parameters
     ----------
     helper
-        Starts a process that runs parts, given by name, with :meth:`run_here`; ``None`` if there can be none. Every
-        second part is left to it, since one process compiles on one core only.
+        Starts a process that runs parts, given by name, with :meth:`run_here`; ``None`` if there can be none. About
+        half of the work is left to it, since one process compiles on one core only.
+    seconds
+        About how long parts take, so that both end at the same time; 1 if not known.
     """
 
-    def __init__(self, helper: Helper | None = None) -> None:
+    def __init__(self, helper: Helper | None = None, seconds: Mapping[str, float] | None = None) -> None:
         self._helper = helper
+        self._seconds = seconds or {}
         self._done: set[str] = set()
         self._turn = threading.RLock()
         self._is_running = False
@@ -96,10 +100,23 @@ class Preparation:
             if waiting and not self._noted:
                 say(NOTE)
                 self._noted = True
-            with self._helping(list(waiting)[1::2]) as left_to_others:
+            with self._helping(self._half(waiting)) as left_to_others:
                 self.run_here({name: part for name, part in waiting.items() if name not in left_to_others})
             self.run_here({name: part for name, part in waiting.items() if not self.is_done(name)})
         return bool(waiting)
+
+    def _half(self, names: Iterable[str]) -> list[str]:
+        """Choose parts for another process, which starts later: the longest first, each to who is free earlier."""
+        chosen: list[str] = []
+        here, there = 0.0, _SECONDS_TO_START
+        for name in sorted(names, key=lambda name: -self._seconds.get(name, 1.0)):
+            seconds = self._seconds.get(name, 1.0)
+            if there <= here:
+                chosen.append(name)
+                there += seconds
+            else:
+                here += seconds
+        return chosen
 
     def run_here(self, parts: Mapping[str, Callable[[], object]]) -> None:
         """Run parts in this process, and note that they are done."""

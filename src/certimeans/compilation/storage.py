@@ -152,5 +152,9 @@ class CodeStore:
         return self._cache
 
     def _cache_of(self, source: Path) -> Any:
-        state = state_folder(top_package(source))
-        return None if state is None else numba_cache(self._function, state / self._function.__module__, state.name)
+        package = top_package(source)
+        state = state_folder(package)
+        if state is None:
+            return None
+        function = self._function
+        return numba_cache(function, state / function.__module__, state.name, is_ours=package == _OURS)

@@ -13,6 +13,7 @@ from certimeans.heuristics.lloyd import constrained_lloyd, costs_at_combinations
 from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.contract import SuperPoints
 from certimeans.presolve.graph import Graph
+from certimeans.scipy_lapack import largest_eigenvectors
 
 _N_SEARCHES = 20  # not for tuning: the rows of a good matrix fall into k tight groups; a few descents find them
 
@@ -77,10 +78,7 @@ def rank_k_factors(super_points: SuperPoints, matrix: FloatArray) -> tuple[Float
         k rows, one column per super-point. The rows of ``factor @ combinations @ vectors`` are the approximate
         centres of the super-points' clusters.
     """
-    from scipy.linalg import eigh  # noqa: PLC0415  # slow to import, not needed by other heuristics
-
-    size, k = super_points.size, super_points.n_clusters
-    values, vectors = eigh(matrix, subset_by_index=[size - k, size - 1])
+    values, vectors = largest_eigenvectors(matrix, super_points.n_clusters)
     roots = np.sqrt(super_points.weights)[:, None]
     return vectors * values / roots, (vectors / roots).T
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -29,6 +30,7 @@ class LiveProgress:
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = Console(file=stream, highlight=False, markup=False)
+        self._is_plain = self._console.options.ascii_only or is_plain_locale(os.environ)
         self._clock = clock
         self._began = clock()
         self._latest: Progress | None = None
@@ -75,13 +77,19 @@ class LiveProgress:
         width = self._console.width
         lines = flow(describe(self._latest, elapsed), width)
         if self._latest is not None:
-            blocks = _PLAIN_BLOCKS if self._console.options.ascii_only else _BLOCKS
+            blocks = _PLAIN_BLOCKS if self._is_plain else _BLOCKS
             gaps = tuple(self._gaps)  # the search goes on in another thread
             worst = f" from {percent_up(max((gap for _, gap in gaps if math.isfinite(gap)), default=math.inf))}"
             n_cells = max(1, min(_WIDEST_HISTORY, width - len(_HISTORY) - len(worst)))
             history = sparkline(gaps, elapsed, n_cells, blocks)
             lines.append(Text.assemble((_HISTORY, "dim"), (history, "cyan"), (worst, "dim")))
-        return Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
+        return Text("\n", no_wrap=True, overflow="crop" if self._is_plain else "ellipsis").join(lines)
+
+
+def is_plain_locale(environment: Mapping[str, str]) -> bool:
+    """Whether the user asks for ASCII; Python itself writes UTF-8 where the locale is C."""
+    names = (environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    return next(filter(None, names), "") in {"C", "POSIX"}
 
 
 def describe(progress: Progress | None, elapsed: float) -> list[tuple[str, str, str]]:

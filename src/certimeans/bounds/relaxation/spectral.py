@@ -15,12 +15,11 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigvalsh_tridiagonal
-from scipy.linalg.lapack import spotrf, strtri
 
 from certimeans._typing import FloatArray
 from certimeans.bounds.lapack import ssyevd
 from certimeans.compilation import compiled_fast_without_allocation
+from certimeans.scipy_lapack import eigenvalues_of_tridiagonal, lapack
 
 Single: TypeAlias = NDArray[np.float32]
 
@@ -236,7 +235,7 @@ class SpectralProjector:
             off_diagonal = float(np.linalg.norm(image))
             off_diagonal_entries.append(off_diagonal)
             previous, vector = vector, np.divide(image, max(off_diagonal, 1e-12), dtype=np.float32)
-        ritz = eigvalsh_tridiagonal(np.array(diagonal_entries), np.array(off_diagonal_entries[:-1]))
+        ritz = eigenvalues_of_tridiagonal(np.array(diagonal_entries), np.array(off_diagonal_entries[:-1]))
         return float(ritz[0]) - off_diagonal_entries[-1]
 
 
@@ -258,10 +257,10 @@ def _chebyshev_filter(matrix: Single, vectors: Single, low: float, high: float, 
 def _orthonormalise(vectors: Single) -> Single | None:
     """Cholesky-QR: cheap, and accurate enough for vectors that were nearly orthogonal before the filter."""
     vectors *= np.float32(1.0) / np.sqrt((vectors * vectors).sum(axis=0))
-    factor, failed = spotrf(vectors.T @ vectors, lower=0, clean=1)
+    factor, failed = lapack.spotrf(vectors.T @ vectors, lower=0, clean=1)
     if failed:
         return None
-    inverse, failed = strtri(factor, lower=0)
+    inverse, failed = lapack.strtri(factor, lower=0)
     return None if failed else vectors @ inverse
 
 

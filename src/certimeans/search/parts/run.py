@@ -9,7 +9,7 @@ from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from certimeans.search.background import in_background
 from certimeans.search.coordinator import SearchOutcome
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress, reason_to_stop
+from certimeans.search.parts.choice import PartSize
 from certimeans.search.parts.clustering import find_clustering
 from certimeans.search.parts.cover import Cover, Known
 from certimeans.search.parts.dispatch import Dispatcher
@@ -42,21 +43,11 @@ from certimeans.search.statistics import NodeWork, PartsStatistics, RunStatistic
 from certimeans.search.tree import ROOT, Tree, TreeNode, TreeStatus
 from certimeans.status import SolveStatus, relative_gap
 
-PartSize = int | Literal["auto"] | None
-
 _NEGLIGIBLE = 0.02  # of the gap: what splitting may cost without anybody noticing
 _ROOM = 0.85  # of its share of the time that is left may be taken by a part: the first pass must not be cut short
 _LEAST_SHARE = 0.5  # of what a pilot took: with less, a part proves hardly anything
 _LARGEST_BATCH = 20
 _MOST_RESERVE, _SHARE_RESERVED, _SECONDS_PER_POINT = 0.5, 0.04, 2e-6
-
-
-def is_by_parts(presolved: Presolved, part_size: PartSize, settings: NodeSettings) -> bool:
-    """Whether a problem is to be bounded by parts."""
-    points = presolved.super_points
-    if part_size is None or points.vectors is None or points.n_clusters < 2:
-        return False
-    return points.size > (settings.parts.largest_whole if part_size == "auto" else part_size)
 
 
 def search_by_parts(  # noqa: PLR0913  # all that a run depends on
