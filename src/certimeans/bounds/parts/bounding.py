@@ -48,12 +48,15 @@ class Effort:
         Descents of the local search for the part's own clustering.
     follows_clustering
         Whether the labels of parts come from a clustering of the whole, and not from nowhere.
+    iterations
+        If time is short: so many iterations without cuts, from the clustering, and one bound after them, however good.
     """
 
     gap: float
     relaxation_share: float
     searches: int
     follows_clustering: bool = True
+    iterations: int | None = None
     cutting_planes: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
 
 
@@ -97,7 +100,8 @@ def bound_part(
         return PartBound(0.0, None, cost, StopReason.REACHED)
     aim = _Aim(part, points, cost, effort, seed, deadline)
     is_late = deadline.passed()
-    if template is None or is_late:  # a part with a template needed the relaxation, and so will this one
+    # A part with a template needed the relaxation, and so will this one; if time is short, so did pilots.
+    if is_late or (template is None and effort.iterations is None):
         cheap = _cheap_bound(points)
         if cheap.value >= aim.value or is_late:
             reason = StopReason.REACHED if cheap.value >= aim.value else StopReason.DEADLINE
@@ -209,5 +213,8 @@ def _relax(
 ) -> Answer:
     start = None if template is None else start_from(template, part)
     settings = replace(effort.cutting_planes, bounds_start=False, slack_bits=_SLACK_BITS)
+    if (count := effort.iterations) is not None:
+        settings = replace(settings, first_iterations=count, bound_every=count, large_size=part.size + 1)
+        settings = replace(settings, max_rounds=1, use_cuts=False)
     labels = part.labels if effort.follows_clustering else None
     return RelaxationBounder(settings).bound(Question(points, aim.now, deadline, seed, start, labels))

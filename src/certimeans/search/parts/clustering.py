@@ -15,7 +15,7 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.incumbent import Incumbent
 
-_SHARE_OF_TIME = 0.3
+_SHARE_OF_TIME = 0.15
 _SECONDS_BETWEEN_OFFERS = 5.0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from certimeans.bounds.parts.settings import PartSettings
 
@@ -14,6 +14,10 @@ _MOSTLY = 0.5
 """If this share of the loss is due to the size of parts, larger ones are tried, however little time there is."""
 _QUICK = 60.0
 """Without a time limit, the first pass over all parts is meant to take about so many seconds."""
+_FEW_ITERATIONS = (5, 12, 40)
+"""Of parts without cuts, if time is short: about there the bound has gained most of what it will."""
+_AMPLE = 8.0
+"""With so many times what the quickest parts take, templates and cuts prove more than iterations without them."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,33 @@ class Circumstances:
     capacity: int
 
 
+@dataclass(frozen=True)
+class QuickPilots:
+    """How small parts do with a few iterations and without cuts, if time is short.
+
+    Attributes
+    ----------
+    size, iterations
+        What was chosen.
+    totals
+        Seconds that all parts of this size take, by the number of iterations.
+    """
+
+    size: int
+    iterations: int
+    totals: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def total(self) -> float:
+        """What all parts are meant to take."""
+        return self.totals[self.iterations]
+
+    def iterations_within(self, seconds: float) -> int:
+        """Return how many iterations there is time for, at most those that were chosen."""
+        fitting = [n for n, total in self.totals.items() if n <= self.iterations and total <= seconds]
+        return max(fitting, default=min(self.totals))
+
+
 def first_size(n_clusters: int, settings: PartSettings, largest: int) -> int:
     """Return the size of parts to begin with."""
     return max(min(settings.per_cluster * n_clusters, largest), min(settings.smallest, largest))
@@ -109,6 +140,37 @@ def choose_size(given: Circumstances, pilot: Callable[[int, float], Pilot]) -> i
             break
         best = smaller
     return best
+
+
+def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> QuickPilots | None:
+    """Choose size and iterations of parts without cuts; ``None`` if there is time for more than that.
+
+    Parameters
+    ----------
+    pilot
+        Bounds some parts of the given size, with so many iterations each.
+    """
+    best: tuple[float, float, QuickPilots] | None = None
+    size = given.smallest
+    while size <= given.first:
+        totals: dict[int, float] = {}
+        for iterations in _FEW_ITERATIONS:
+            found = pilot(size, iterations)
+            total = totals[iterations] = -(-given.size // size) * found.seconds / given.capacity
+            is_enough = found.loss <= given.gap
+            if best is None and not is_enough and _AMPLE * total <= given.seconds:
+                return None
+            if best is not None and total > given.seconds:
+                break
+            merit = max(found.loss, given.gap), total
+            if best is None or merit < best[:2]:
+                best = *merit, QuickPilots(size, iterations, totals)
+            if is_enough or total > given.seconds:
+                return best[2]
+        if len(totals) == 1:
+            break
+        size *= 2
+    return None if best is None else best[2]
 
 
 def union_factor(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from concurrent.futures import wait
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,39 +14,35 @@ import numpy as np
 
 from certimeans._typing import IntArray
 from certimeans.bounds.covariance import CovarianceBounder
-from certimeans.bounds.parts.bounding import Effort, own_loss
+from certimeans.bounds.parts.bounding import Effort
 from certimeans.bounds.parts.matching import Template
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.splitting import Split, make_part
 from certimeans.bounds.protocol import Question
 from certimeans.deadline import Deadline
-from certimeans.errors import InternalError
 from certimeans.presolve.reduce import Presolved
-from certimeans.printing import percent_up
-from certimeans.proof.steps import CovarianceStep, IdenticalStep, MergeStep, PartsStep, Step
-from certimeans.search.background import in_background
 from certimeans.search.coordinator import SearchOutcome
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress, reason_to_stop
 from certimeans.search.parts.clustering import find_clustering
-from certimeans.search.parts.cover import Cover, Known
+from certimeans.search.parts.cover import Cover
 from certimeans.search.parts.dispatch import Dispatcher
-from certimeans.search.parts.plan import union_factor
+from certimeans.search.parts.outcome import Proven
+from certimeans.search.parts.passes import Pass, PassTasks
+from certimeans.search.parts.plan import QuickPilots, union_factor
+from certimeans.search.parts.resuming import proofs_to_repeat
 from certimeans.search.parts.sizing import Sizing, StoppedError
 from certimeans.search.parts.store import PartStore, Plan
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask, perform_parts
 from certimeans.search.parts.workers import PartWorkers, make_part_workers
 from certimeans.search.settings import NodeSettings
-from certimeans.search.statistics import NodeWork, PartsStatistics, RunStatistics
-from certimeans.search.tree import ROOT, Tree, TreeNode, TreeStatus
-from certimeans.status import SolveStatus, relative_gap
+from certimeans.search.statistics import NodeWork
+from certimeans.status import SolveStatus
 
 PartSize = int | Literal["auto"] | None
 
 _NEGLIGIBLE = 0.02  # of the gap: what splitting may cost without anybody noticing
-_ROOM = 0.85  # of its share of the time that is left may be taken by a part: the first pass must not be cut short
-_LEAST_SHARE = 0.5  # of what a pilot took: with less, a part proves hardly anything
-_LARGEST_BATCH = 20
+_FEW_PARTS, _SECONDS_BETWEEN_NEWS = 200, 0.1  # each of a few parts is announced; more come in by the hundred
 _MOST_RESERVE, _SHARE_RESERVED, _SECONDS_PER_POINT = 0.5, 0.04, 2e-6
 
 
@@ -93,27 +88,6 @@ def search_by_parts(  # noqa: PLR0913  # all that a run depends on
         workers.close()
 
 
-@dataclass
-class _Pass:
-    """How a pass over parts goes: for the log, and for what comes next."""
-
-    n_parts: int
-    began: float = field(default_factory=time.monotonic)
-    done: int = 0
-    cost: float = 0.0
-    value: float = 0.0
-    seconds: float = 0.0
-    overrun: float = 0.0
-
-    @property
-    def mean_overrun(self) -> float:
-        return self.overrun / max(1, self.done)
-
-    @property
-    def mean_seconds(self) -> float:
-        return self.seconds / max(1, self.done)
-
-
 class PartsSearch:
     """Bounds a large problem by parts; see :mod:`certimeans.bounds.parts.problem` for why that is a bound."""
 
@@ -146,10 +120,13 @@ class PartsSearch:
         self._split: Split | None = None
         self._labels: IntArray | None = None  # of super-points: what the split follows
         self._template: Template | Path | None = None
-        self._now: _Pass | None = None
+        self._now: Pass | None = None
+        self._tasks: PassTasks | None = None
         self._work = NodeWork()
         self._rest: Key | None = None  # parts that nothing was known about in the end, together
         self._useful_seconds = 0.0  # what a pilot took
+        self._quick: QuickPilots | None = None  # if time is short
+        self._told = -math.inf  # when the parts that came in were last announced
         self._n_cuts = 0
         at_the_end = _MOST_RESERVE + _SECONDS_PER_POINT * presolved.instance.n_points
         self._reserve = min(at_the_end, _SHARE_RESERVED * deadline.remaining())  # to put everything away
@@ -195,14 +172,18 @@ class PartsSearch:
         if plan is None:
             self._labels = self._labels_to_follow()
             sizing = self._sizing()
-            size = self.part_size if isinstance(self.part_size, int) else sizing.choose(self._labels)
+            size = self._choose_size(sizing)
             self._template = sizing.templates.get(size)
             self._useful_seconds = sizing.seconds.get(size, 0.0)
             if self._must_stop():
                 return
-            split, is_tuned = sizing.split_well(self._labels, max(1, -(-points.size // size)))
-            if is_tuned:
-                self._template = None  # parts look otherwise than pilots did
+            n_parts = max(1, -(-points.size // size))
+            if self._quick is not None:
+                split = sizing.split(self._labels, n_parts)
+            else:
+                split, is_tuned = sizing.split_well(self._labels, n_parts)
+                if is_tuned:
+                    self._template = None  # parts look otherwise than pilots did
             self.store.begin(Plan(split, points.expand_labels(self._labels)))
         else:
             split = plan.split
@@ -217,6 +198,16 @@ class PartsSearch:
             todo = self._unite()
             if not todo:
                 return
+
+    def _choose_size(self, sizing: Sizing) -> int:
+        if isinstance(self.part_size, int):
+            return self.part_size
+        assert self._labels is not None  # noqa: S101  # set before
+        chosen = sizing.choose(self._labels)
+        if isinstance(chosen, int):
+            return chosen
+        self._quick = chosen
+        return chosen.size
 
     def _labels_to_follow(self) -> IntArray:
         clustering = self.incumbent.clustering
@@ -253,54 +244,34 @@ class PartsSearch:
     def _prove_stored(self) -> None:
         """Prove again what an earlier run stored; what cannot be proven is bounded anew."""
         assert self._split is not None and self._cover is not None  # noqa: S101, PT018  # set before
-        cover = self._cover
-        latest = {key: (entries, path) for key, entries, path in self.store.stored(self._split.n_parts)}
-
-        def make_task(keys: tuple[Key, ...]) -> PartTask:
-            stored = tuple((latest[key][0], latest[key][1].read_bytes()) for key in keys)
-            return PartTask(keys, tuple(map(self._part, keys)), self._effort(0.0), stored=stored)
-
-        def take(outcome: PartOutcome) -> None:
-            entries, path = latest[outcome.key]
-            cover.take(outcome.key, Known(outcome.value, outcome.cost, entries, path))
-            self._announce()
-
-        dispatcher = Dispatcher(self.workers, take, self._must_stop)
-        for length in sorted({len(key) for key in latest}):
-            keys = [key for key in latest if len(key) == length and (length == 1 or cover.restore(key))]
-            self._now = _Pass(len(keys))
-            if not dispatcher.run(keys, make_task, lambda: 1 if length > 1 else 10):  # noqa: B023  # used at once
+        stored = list(self.store.stored(self._split.n_parts))
+        effort = self._effort(0.0)
+        for keys, proving in proofs_to_repeat(stored, self._cover, self._part, effort, self._announce):
+            self._now = Pass(len(keys))
+            if not Dispatcher(self.workers, proving.take, self._must_stop).run(keys, proving.make, proving.batch):
                 return
 
     def _pass(self, todo: list[Key], *, is_first: bool) -> bool:
         """Bound parts, those first that come first; say whether all were done."""
         assert self._split is not None and self._cover is not None  # noqa: S101, PT018  # set before
-        now = self._now = _Pass(len(todo))
+        now = self._now = Pass(len(todo))
         cost = self.incumbent.cost
-        effort = self._effort(self._split.loss / cost if math.isfinite(cost) and cost > 0 else 0.0)
-        capacity = self.workers.capacity
-
-        def make_task(keys: tuple[Key, ...]) -> PartTask:
-            remaining = max(0.0, self.deadline.remaining() - self._reserve)
-            share = _ROOM * remaining * capacity / max(1, now.n_parts - now.done) - now.mean_overrun
-            return PartTask(
-                keys,
-                tuple(map(self._part, keys)),
-                effort,
-                self._template,
-                self.seed,
-                max(share, _LEAST_SHARE * self._useful_seconds) if is_first and math.isfinite(share) else None,
-                None if math.isinf(remaining) else remaining,
-                wants_template=self._template is None,
-            )
-
-        def batch() -> int:
-            if now.done < capacity:
-                return 1
-            fitting = self.settings.parts.seconds_per_task / max(now.mean_seconds, 1e-3)
-            return max(1, min(int(fitting), _LARGEST_BATCH, (now.n_parts - now.done) // (3 * capacity)))
-
-        return self._dispatcher.run(todo, make_task, batch)
+        tasks = self._tasks = PassTasks(
+            now,
+            self._part,
+            self._effort(self._split.loss / cost if math.isfinite(cost) and cost > 0 else 0.0),
+            self.workers.capacity,
+            lambda: max(0.0, self.deadline.remaining() - self._reserve),
+            self.settings.parts.seconds_per_task,
+            self.seed,
+            self._useful_seconds,
+            is_first,
+            self._quick if is_first else None,
+            self._template,
+        )
+        is_done = self._dispatcher.run(todo, tasks.make, tasks.batch)
+        self._announce()
+        return is_done
 
     def _bound_rest(self) -> None:
         """Give the parts that nothing is known about, all of them together, the bound that costs nothing."""
@@ -323,18 +294,14 @@ class PartsSearch:
         """Keep what was proven about a part."""
         assert self._cover is not None and self._now is not None  # noqa: S101, PT018  # set before
         self._cover.take(outcome.key, self.store.save(outcome))
-        if self._template is None and outcome.template is not None:
-            self._template = self.workers.send(outcome.template)
-        now = self._now
-        now.done += 1
-        now.seconds += outcome.seconds
-        now.overrun += outcome.overrun
-        now.cost += outcome.cost
-        now.value += outcome.value
+        if self._tasks is not None and self._tasks.template is None and outcome.template is not None:
+            self._tasks.template = self.workers.send(outcome.template)
+        self._now.add(outcome)
         self._n_cuts += outcome.n_cuts
         self._work += NodeWork(rounds=outcome.rounds)
         self._root_seconds = self.deadline.elapsed()
-        self._announce()
+        if self._now.n_parts <= _FEW_PARTS or time.monotonic() - self._told > _SECONDS_BETWEEN_NEWS:
+            self._announce()
 
     def _unite(self) -> list[Key]:
         """Put parts together, those first that lose most; return the new ones, or nothing if that cannot be done."""
@@ -346,27 +313,21 @@ class PartsSearch:
         largest = sizing.largest()
         size = -(-points.size // len(cover.tops))
         tops = sorted(cover.tops, key=lambda key: -cover.loss(key))
+
+        def own_loss(factor: int) -> float:
+            """Estimate how much cheaper the own clusterings of united parts are than the whole's, relatively."""
+            middle = max(0, len(tops) // 2 - factor)
+            together = tuple(sorted(p for key in tops[middle : middle + factor] for p in key))
+            return sizing.own_losses({together: self._part(together)})[together]
+
         takes = self._now.mean_seconds * len(tops) / self.workers.capacity
-        factor = union_factor(
-            size, largest, self.limits.gap, self.deadline.remaining(), takes, lambda f: self._own_loss(tops, f)
-        )
+        factor = union_factor(size, largest, self.limits.gap, self.deadline.remaining(), takes, own_loss)
         if factor == 1 and sizing.has_room_for_all():
             factor = len(tops)
         if factor == 1:
             return []
         self._template = None
         return cover.unite([tops[i : i + factor] for i in range(0, len(tops) - 1, factor)])
-
-    def _own_loss(self, tops: list[Key], factor: int) -> float:
-        """Estimate how much cheaper the own clusterings of united parts are than the whole's, relatively."""
-        middle = len(tops) // 2
-        chosen = tops[max(0, middle - factor) : max(0, middle - factor) + factor]
-        part = self._part(tuple(sorted(p for key in chosen for p in key)))
-        task = in_background(own_loss, part, self._effort(0.0), self.seed, self.deadline)
-        while not wait([task], timeout=0.1).done:
-            if self._must_stop():
-                return 0.0
-        return task.result()
 
     def _must_stop(self) -> bool:
         return self._stop_reason() is not None
@@ -379,16 +340,12 @@ class PartsSearch:
             time_is_up=self.deadline.remaining() <= self._reserve,
         )
 
-    def _lower_bound(self) -> float:
-        parts = self.incumbent.nothing_proven if self._cover is None else self._cover.total()
-        return max(self._covariance, parts)
-
     def _progress(self) -> Progress:
         now, cost = self._now, self.incumbent.cost
         progress = Progress(
             self.deadline.elapsed(),
             cost,
-            min(self._lower_bound(), cost),
+            min(self._proven().bound, cost),
             0,
             0,
             0,
@@ -398,65 +355,39 @@ class PartsSearch:
         )
         if now is None or now.done == 0:
             return replace(progress, parts=0 if now is None else now.n_parts)
-        left = (now.n_parts - now.done) * (time.monotonic() - now.began) / now.done
-        expected = 1 - now.value / now.cost if now.cost > 0 else 0.0
-        return replace(progress, parts=now.n_parts, parts_done=now.done, expected_gap=expected, seconds_left=left)
+        progress = replace(progress, parts=now.n_parts, parts_done=now.done)
+        return replace(progress, expected_gap=now.expected_gap, seconds_left=now.seconds_left)
 
     def _announce(self) -> None:
+        self._told = time.monotonic()
         if self._on_progress is not None:
             self._on_progress(self._progress())
 
     def _outcome(self, status: SolveStatus) -> SearchOutcome:
-        bound = self._lower_bound()
-        if bound > self.incumbent.cost:
-            raise InternalError("the bounds contradict the best clustering; please report this with the data")
-        steps: list[Step] = [IdenticalStep()] if self.presolved.n_identical else []
-        steps += [MergeStep(self.presolved.merges)] if len(self.presolved.merges) else []
-        proofs = () if self._cover is None else self._cover.proofs()
-        is_by_parts = self._cover is not None and self._cover.total() > self._covariance
-        if is_by_parts:
-            steps.append(PartsStep(proofs, keep=self.store))
-        elif bound > self.incumbent.nothing_proven:
-            steps.append(CovarianceStep())
-        tree_status = TreeStatus.PRUNED if status is SolveStatus.OPTIMAL else TreeStatus.OPEN
-        size = self.presolved.super_points.size
-        node = TreeNode(ROOT, -1, None, tree_status, bound, size, self._root_seconds)
-        statistics = RunStatistics(
-            nodes=1,
-            cuts=self._n_cuts,
-            root_lower_bound=bound,
-            root_seconds=self._root_seconds,
-            work=self._work,
-            parts=self._parts_statistics(len(proofs)),
-        )
         if self._on_progress is not None:
             self._on_progress(replace(self._progress(), nodes_done=1))
-        tree = Tree.of([node], {ROOT: tuple(steps)} if steps else {})
-        return SearchOutcome(status, min(bound, self.incumbent.cost), tree, statistics, False, self._message(status))
+        proven = self._proven()
+        return proven.outcome(status, self.store, self._message(status, proven))
 
-    def _parts_statistics(self, n_proofs: int) -> PartsStatistics | None:
-        if self._cover is None or self._split is None:
-            return None
-        group_of = self.presolved.super_points.group_of
-        return PartsStatistics(
-            count=len(self._cover.tops),
-            bounded=n_proofs,
-            size=max(self._split.size_of(key, group_of) for key in self._cover.tops if key != self._rest),
-            shared=len(self._split.shared),
-            links=len(self.presolved.super_points.graph.edges),
-            links_left_out=self._split.left_out(self.presolved, self._cover.tops),
+    def _proven(self) -> Proven:
+        return Proven(
+            self.presolved,
+            self.incumbent,
+            self._covariance,
+            self._split,
+            self._cover,
+            self._rest,
+            self._n_cuts,
+            self._work,
+            self._root_seconds,
         )
 
-    def _message(self, status: SolveStatus) -> str:
+    def _message(self, status: SolveStatus, proven: Proven) -> str:
         said = []
         if self._dispatcher.given_up:
             said.append(f"{len(self._dispatcher.given_up)} parts given up after their workers died")
         elif status is SolveStatus.INTERRUPTED and not self.deadline.stop_requested:
-            gap = percent_up(relative_gap(self.incumbent.cost, min(self._lower_bound(), self.incumbent.cost)))
-            more = "only larger parts could prove less"
-            if self.presolved.super_points.limits is not None:
-                more = "parts know nothing of the limits on sizes, which may be what is missing"
-            said.append(f"all parts are bounded: a gap of {gap} is proven, and {more}")
+            said.append(proven.all_is_done())
         if status is not SolveStatus.OPTIMAL and self.workers.message:
             said.append(self.workers.message)
         if self.store.message:

@@ -22,7 +22,7 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.memory import memory_limit
 from certimeans.search.parts.dispatch import Dispatcher
-from certimeans.search.parts.plan import Circumstances, Pilot, choose_size, first_size
+from certimeans.search.parts.plan import Circumstances, Pilot, QuickPilots, choose_quickly, choose_size, first_size
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 from certimeans.search.parts.workers import PartWorkers
 from certimeans.search.settings import NodeSettings
@@ -91,7 +91,7 @@ class Sizing:
         """
         split, settings = self.split(labels, n_parts), self.settings.parts
         some = range(0, n_parts, -(-n_parts // _PARTS_TO_SEARCH))
-        losses = self._own_losses({(p,): make_part(self.presolved, split, labels, (p,)) for p in some})
+        losses = self.own_losses({(p,): make_part(self.presolved, split, labels, (p,)) for p in some})
         if sum(losses.values()) <= settings.share_more * self.effort.gap * len(losses):
             return split, False
         more = replace(settings, share_above=settings.share_above_then, most_shared=settings.most_shared_then)
@@ -143,8 +143,8 @@ class Sizing:
         allowed = memory_limit(self.settings.memory_limit) / max(1, at_a_time)
         return int(math.sqrt(allowed / _BYTES_PER_ENTRY))
 
-    def choose(self, labels: IntArray) -> int:
-        """Return how many super-points a part should have."""
+    def choose(self, labels: IntArray) -> int | QuickPilots:
+        """Return how many super-points a part should have; and how many iterations, if time is short."""
         settings, points = self.settings.parts, self.presolved.super_points
         largest = min(self.largest(), points.size)
         first = first_size(points.n_clusters, settings, largest)
@@ -160,14 +160,16 @@ class Sizing:
             self.workers.capacity,
         )
         centres, _ = centres_of(points, labels)
+        if self.effort.follows_clustering:
+            quick = choose_quickly(given, lambda *chosen: self._quick_pilot(rough, labels, centres, *chosen))
+            if quick is not None:
+                return quick
         return choose_size(given, lambda size, seconds: self._pilot(rough, labels, centres, size, seconds))
 
     def _pilot(self, rough: Split, labels: IntArray, centres: FloatArray, size: int, seconds: float) -> Pilot:
         """Bound parts of a size, each within so many seconds; all but the first start from where that one ended."""
-        count = min(rough.n_parts, max(1, round(size * rough.n_parts / self.presolved.super_points.size)))
-        keys = [tuple(range(i, i + count)) for i in range(0, rough.n_parts - count + 1, count)]
         n_pilots = 1 + _PILOTS_PER_WORKER * self.workers.capacity
-        keys = keys[: max(n_pilots, _PARTS_TO_SEARCH)]
+        keys = self._some_keys(rough, size, max(n_pilots, _PARTS_TO_SEARCH))
         parts = {key: make_part(self.presolved, rough, labels, key) for key in keys}
         first, *others = [PartTask((key,), (parts[key],), self.effort, seed=self.seed) for key in keys[:n_pilots]]
         template = self._first_pilot(first)
@@ -183,16 +185,41 @@ class Sizing:
             latest = self._bounded(waiting[capacity:], tasks) or latest
         if not latest:
             return Pilot(math.inf, math.inf, is_cut_short=True)
-        cost = sum(outcome.cost for outcome in latest)
-        lost = sum(outcome.cost - outcome.value for outcome in latest)
-        lost += sum(rough.loss_in(self.presolved, labels, centres, outcome.key) for outcome in latest)
-        loss = lost / cost if cost > 0 else 0.0
+        loss = self._loss(rough, labels, centres, latest)
         # Parts differ in what they lose by clusterings of their own: a few bounds say little about it, searches more.
-        own = self._own_losses(parts)
+        own = self.own_losses(parts)
         usual, here = sum(own.values()) / len(own), sum(own[outcome.key] for outcome in latest) / len(latest)
         self.seconds[size] = sum(outcome.seconds for outcome in latest) / len(latest)
         is_cut_short = any(outcome.is_cut_short for outcome in latest)
         return Pilot(max(usual, loss + usual - here), self.seconds[size], is_cut_short, usual)
+
+    def _quick_pilot(self, rough: Split, labels: IntArray, centres: FloatArray, size: int, iterations: int) -> Pilot:
+        """Bound parts of a size with so many iterations each; as many before them, to have all code loaded."""
+        keys = self._some_keys(rough, size, _PILOTS_PER_WORKER * self.workers.capacity)
+        effort = replace(self.effort, iterations=iterations)
+        tasks = {
+            key: PartTask((key,), (make_part(self.presolved, rough, labels, key),), effort, seed=self.seed)
+            for key in keys
+        }
+        latest: list[PartOutcome] = []
+        for repeated in (keys[: self.workers.capacity], keys):
+            latest = self._bounded(repeated, tasks)
+        if not latest:
+            raise StoppedError
+        seconds = sum(outcome.seconds for outcome in latest) / len(latest)
+        return Pilot(self._loss(rough, labels, centres, latest), seconds)
+
+    def _some_keys(self, rough: Split, size: int, count: int) -> list[Key]:
+        """Return names of some parts of a size, united from those of a rough split."""
+        united = min(rough.n_parts, max(1, round(size * rough.n_parts / self.presolved.super_points.size)))
+        return [tuple(range(i, i + united)) for i in range(0, rough.n_parts - united + 1, united)][:count]
+
+    def _loss(self, rough: Split, labels: IntArray, centres: FloatArray, outcomes: Sequence[PartOutcome]) -> float:
+        """Return what bounds lose, relatively, different means included."""
+        cost = sum(outcome.cost for outcome in outcomes)
+        lost = sum(outcome.cost - outcome.value for outcome in outcomes)
+        lost += sum(rough.loss_in(self.presolved, labels, centres, outcome.key) for outcome in outcomes)
+        return lost / cost if cost > 0 else 0.0
 
     def _bounded(self, keys: Sequence[Key], tasks: Mapping[Key, PartTask]) -> list[PartOutcome]:
         """Bound some pilots; fewer outcomes if there is a reason to stop."""
@@ -200,7 +227,7 @@ class Sizing:
         Dispatcher(self.workers, found.append, self.must_stop).run(keys, lambda own: tasks[own[0]], _one)
         return found
 
-    def _own_losses(self, parts: Mapping[Key, Part]) -> dict[Key, float]:
+    def own_losses(self, parts: Mapping[Key, Part]) -> dict[Key, float]:
         """Return how much cheaper the own clusterings of parts are than the whole's in them, relatively."""
         searching = in_background(
             lambda: {key: own_loss(part, self.effort, self.seed, self.deadline) for key, part in parts.items()}
