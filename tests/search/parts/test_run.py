@@ -106,6 +106,18 @@ def test_automatic_sizes_reach_the_gap_by_uniting(tmp_path: Path) -> None:
     assert verify(tmp_path, gap=2e-3, n_jobs=2).n_parts >= 1
 
 
+def test_a_wide_gap_takes_a_few_iterations_of_small_parts(tmp_path: Path) -> None:
+    """5 % of 3,000 overlapping points: no cuts, no rounds but one for each part, and a certificate as ever."""
+    random = np.random.default_rng(0)
+    points = 7 * random.random((4, 6))[np.arange(3000) % 4] + random.normal(size=(3000, 6))
+    result = solve(points, 4, gap=0.05)
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.statistics.cuts == 0
+    assert 100 <= result.part_size <= 320
+    result.save(tmp_path, report=False)
+    assert verify(tmp_path, gap=0.05).n_parts == result.parts
+
+
 def test_one_process_and_two_and_an_executor_prove_the_same() -> None:
     """Parts are a function of seed and data, whoever bounds them."""
     one = solve(blobs(), 4, part_size=60)

@@ -14,9 +14,9 @@ _MOSTLY = 0.5
 """If this share of the loss is due to the size of parts, larger ones are tried, however little time there is."""
 _QUICK = 60.0
 """Without a time limit, the first pass over all parts is meant to take about so many seconds."""
-_FEW_ITERATIONS = (5, 12, 40)
+_FEW_ITERATIONS = (3, 5, 12, 40)
 """Of parts without cuts, if time is short: about there the bound has gained most of what it will."""
-_AMPLE = 8.0
+_AMPLE = 10.0
 """With so many times what the quickest parts take, templates and cuts prove more than iterations without them."""
 
 
@@ -157,18 +157,18 @@ def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> 
         for iterations in _FEW_ITERATIONS:
             found = pilot(size, iterations)
             total = totals[iterations] = -(-given.size // size) * found.seconds / given.capacity
-            is_enough = found.loss <= given.gap
-            if best is None and not is_enough and _AMPLE * total <= given.seconds:
+            merit = max(found.loss, given.gap), total
+            if best is None and found.loss > given.gap and _AMPLE * total <= given.seconds:
                 return None
             if best is not None and total > given.seconds:
                 break
-            merit = max(found.loss, given.gap), total
             if best is None or merit < best[:2]:
                 best = *merit, QuickPilots(size, iterations, totals)
-            if is_enough or total > given.seconds:
-                return best[2]
-        if len(totals) == 1:
-            break
+            if found.loss <= given.gap or total > given.seconds:
+                break
+        assert best is not None  # noqa: S101  # the first pilot is taken in any case
+        if totals[_FEW_ITERATIONS[0]] > (best[1] if best[0] <= given.gap else given.seconds):
+            break  # larger parts take longer
         size *= 2
     return None if best is None else best[2]
 

@@ -179,7 +179,7 @@ class PartsSearch:
                 return
             n_parts = max(1, -(-points.size // size))
             if self._quick is not None:
-                split = sizing.split(self._labels, n_parts)
+                split = sizing.split_quickly(self._labels, n_parts)
             else:
                 split, is_tuned = sizing.split_well(self._labels, n_parts)
                 if is_tuned:

@@ -29,7 +29,9 @@ from certimeans.search.settings import NodeSettings
 
 _BYTES_PER_ENTRY = 120  # of a part's relaxation, divided by the square of its size
 _SHARE_FOR_PARTS = 0.7  # of the time that is left: a first pass has to be over before it ends
+_SHARE_FOR_QUICK_PARTS = 0.8  # splitting takes less then, and so does each part if it has to
 _SHARE_FOR_SPLIT = 0.15
+_FEW_SWEEPS = 3
 _SHARE_FOR_PILOT = 0.1
 _SHARE_FOR_TUNING = 0.05
 _TUNING = 60.0  # seconds, without a time limit
@@ -101,6 +103,17 @@ class Sizing:
         tuning = in_background(tune_shares, self.presolved, split, labels, seed=self.seed, deadline=deadline)
         return self._awaited(tuning), True
 
+    def split_quickly(self, labels: IntArray, n_parts: int) -> Split:
+        """Split if time is short: the first few sweeps match most of the means.
+
+        Raises
+        ------
+        StoppedError
+            If there is a reason to stop before that is done.
+        """
+        few = replace(self.settings.parts, sweeps=min(_FEW_SWEEPS, self.settings.parts.sweeps))
+        return replace(self, settings=replace(self.settings, parts=few)).split(labels, n_parts)
+
     def split(self, labels: IntArray, n_parts: int, *, is_sample: bool = False) -> Split:
         """Split along a clustering of the super-points, in a thread that is left behind if need be.
 
@@ -161,7 +174,8 @@ class Sizing:
         )
         centres, _ = centres_of(points, labels)
         if self.effort.follows_clustering:
-            quick = choose_quickly(given, lambda *chosen: self._quick_pilot(rough, labels, centres, *chosen))
+            enough = replace(given, seconds=_SHARE_FOR_QUICK_PARTS / _SHARE_FOR_PARTS * given.seconds)
+            quick = choose_quickly(enough, lambda *chosen: self._quick_pilot(rough, labels, centres, *chosen))
             if quick is not None:
                 return quick
         return choose_size(given, lambda size, seconds: self._pilot(rough, labels, centres, size, seconds))
