@@ -151,25 +151,25 @@ def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> 
         Bounds some parts of the given size, with so many iterations each.
     """
     best: tuple[float, float, QuickPilots] | None = None
-    size = given.smallest
+    size, before = given.smallest, math.inf
     while size <= given.first:
         totals: dict[int, float] = {}
         for iterations in _FEW_ITERATIONS:
             found = pilot(size, iterations)
             total = totals[iterations] = -(-given.size // size) * found.seconds / given.capacity
-            merit = max(found.loss, given.gap), total
             if best is None and found.loss > given.gap and _AMPLE * total <= given.seconds:
                 return None
-            if best is not None and total > given.seconds:
-                break
+            done = min(1.0, given.seconds / total) if total > 0 else 1.0
+            merit = max(done * found.loss + 1 - done, given.gap), total
             if best is None or merit < best[:2]:
                 best = *merit, QuickPilots(size, iterations, totals)
             if found.loss <= given.gap or total > given.seconds:
                 break
-        assert best is not None  # noqa: S101  # the first pilot is taken in any case
-        if totals[_FEW_ITERATIONS[0]] > (best[1] if best[0] <= given.gap else given.seconds):
+        assert best is not None  # noqa: S101  # one pilot is better than none
+        quickest = totals[_FEW_ITERATIONS[0]]
+        if quickest > before and quickest > (best[1] if best[0] <= given.gap else given.seconds):
             break  # larger parts take longer
-        size *= 2
+        size, before = 2 * size, quickest
     return None if best is None else best[2]
 
 

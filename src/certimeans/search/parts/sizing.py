@@ -30,6 +30,7 @@ from certimeans.search.settings import NodeSettings
 _BYTES_PER_ENTRY = 120  # of a part's relaxation, divided by the square of its size
 _SHARE_FOR_PARTS = 0.7  # of the time that is left: a first pass has to be over before it ends
 _SHARE_FOR_QUICK_PARTS = 0.8  # splitting takes less then, and so does each part if it has to
+_QUICK_MARGIN = 0.9  # of the gap: a few pilots say no more about all parts
 _SHARE_FOR_SPLIT = 0.15
 _FEW_SWEEPS = 3
 _SHARE_FOR_PILOT = 0.1
@@ -174,8 +175,9 @@ class Sizing:
         )
         centres, _ = centres_of(points, labels)
         if self.effort.follows_clustering:
-            enough = replace(given, seconds=_SHARE_FOR_QUICK_PARTS / _SHARE_FOR_PARTS * given.seconds)
-            quick = choose_quickly(enough, lambda *chosen: self._quick_pilot(rough, labels, centres, *chosen))
+            seconds = _SHARE_FOR_QUICK_PARTS * self.deadline.remaining()
+            aim = replace(given, seconds=seconds, gap=_QUICK_MARGIN * given.gap)
+            quick = choose_quickly(aim, lambda *chosen: self._quick_pilot(rough, labels, centres, *chosen))
             if quick is not None:
                 return quick
         return choose_size(given, lambda size, seconds: self._pilot(rough, labels, centres, size, seconds))
