@@ -193,7 +193,7 @@ class PartsSearch:
             self._prove_stored()
         todo = [key for key in self._cover.tops if key not in self._cover.known]
         is_first = True
-        while self._pass(todo, is_first=is_first):
+        while self._pass(todo, is_first=is_first) and not self._must_stop():
             is_first = False
             todo = self._unite()
             if not todo:
