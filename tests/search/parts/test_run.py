@@ -113,6 +113,7 @@ def test_a_wide_gap_takes_a_few_iterations_of_small_parts(tmp_path: Path) -> Non
     result = solve(points, 4, gap=0.05)
     assert result.status is SolveStatus.OPTIMAL
     assert result.statistics.cuts == 0
+    assert result.part_size is not None
     assert result.part_size < 500
     result.save(tmp_path, report=False)
     assert verify(tmp_path, gap=0.05).n_parts == result.parts

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from queue import Empty, SimpleQueue
 
-from certimeans._typing import IntArray
+from certimeans._typing import FloatArray, IntArray
 from certimeans.deadline import Deadline
+from certimeans.heuristics.extension import search_from_centres
 from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.incumbent import Incumbent
 
 _SHARE_OF_TIME = 0.15
+_SHARE_FOR_EXTENDING = 0.05
 _SECONDS_BETWEEN_OFFERS = 5.0
 
 
@@ -68,6 +70,46 @@ def find_clustering(
             told = time.monotonic()
     _offer(presolved, incumbent, searching.result() if searching.done() else _latest(found))
     announce()
+
+
+def extend_centres(
+    presolved: Presolved,
+    incumbent: Incumbent,
+    deadline: Deadline,
+    settings: SearchSettings,
+    seed: int,
+    must_stop: Callable[[], bool],
+    centres: Sequence[FloatArray],
+    n_threads: int = 1,
+) -> bool:
+    """Offer what centres that parts have of their own lead to; say whether that is better than what was known.
+
+    Parameters
+    ----------
+    centres
+        In working units.
+    """
+    points, clustering = presolved.super_points, incumbent.clustering
+    if clustering is None or points.limits is not None:
+        return False
+    own = deadline
+    if math.isfinite(deadline.remaining()):
+        own = deadline.within(_SHARE_FOR_EXTENDING * deadline.remaining())
+    searching = in_background(
+        search_from_centres,
+        points,
+        clustering.labels[points.first_points],
+        centres,
+        settings,
+        seed=(seed, 2),
+        deadline=own,
+        n_threads=n_threads,
+    )
+    while not wait([searching], timeout=0.1).done:
+        if must_stop():
+            return False
+    labels = searching.result()
+    return labels is not None and incumbent.offer(points.expand_labels(labels), "a part")
 
 
 def _offer(presolved: Presolved, incumbent: Incumbent, labels: IntArray | None) -> None:

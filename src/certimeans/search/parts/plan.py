@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from certimeans.bounds.parts.settings import PartSettings
+
+PartSize = int | Literal["auto"] | None
+"""What a user may ask for."""
 
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from certimeans._typing import FloatArray, IntArray
-from certimeans.bounds.parts.bounding import Effort, own_loss
+from certimeans.bounds.parts.bounding import Effort, own_clustering
 from certimeans.bounds.parts.matching import Template
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.splitting import Split, make_part, split_into_parts
@@ -18,6 +20,7 @@ from certimeans.bounds.parts.tuning import tune_shares
 from certimeans.bounds.parts.units import centres_of
 from certimeans.bounds.relaxation.bounder import LARGEST_SIZE
 from certimeans.deadline import Deadline
+from certimeans.presolve.contract import sum_by_group
 from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.memory import memory_limit
@@ -65,6 +68,8 @@ class Sizing:
         How many threads split.
     templates, seconds
         What parts may start from, and how long they take then, by size.
+    centres
+        Of clusterings of their own that parts have, in working units: starts for the whole.
     """
 
     presolved: Presolved
@@ -78,6 +83,7 @@ class Sizing:
     n_threads: int = 1
     templates: dict[int, Template | Path] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
+    centres: list[FloatArray] = field(default_factory=list)
 
     def split_well(self, labels: IntArray, n_parts: int) -> tuple[Split, bool]:
         """Split, and share more points by weight, tuned, if parts lose much by clusterings of their own.
@@ -246,9 +252,22 @@ class Sizing:
     def own_losses(self, parts: Mapping[Key, Part]) -> dict[Key, float]:
         """Return how much cheaper the own clusterings of parts are than the whole's in them, relatively."""
         searching = in_background(
-            lambda: {key: own_loss(part, self.effort, self.seed, self.deadline) for key, part in parts.items()}
+            lambda: {key: own_clustering(part, self.effort, self.seed, self.deadline) for key, part in parts.items()}
         )
-        return self._awaited(searching)
+        found = self._awaited(searching)
+        for key, (own, loss) in found.items():
+            if loss > 0 and len(np.unique(own)) == parts[key].n_clusters:
+                self.centres.append(self._centres(parts[key], own))
+        return {key: loss for key, (_, loss) in found.items()}
+
+    def _centres(self, part: Part, labels: IntArray) -> FloatArray:
+        """Return the centres of a clustering of a part in working units of the whole."""
+        points = self.presolved.super_points
+        assert points.vectors is not None  # noqa: S101  # a Gram matrix is never split
+        groups = np.unique(points.group_of[part.members])
+        sums = sum_by_group(labels, points.vectors[groups], part.n_clusters)
+        centres: FloatArray = sums / np.bincount(labels, points.weights[groups], minlength=part.n_clusters)[:, None]
+        return centres
 
     def _awaited(self, work: Future[_Result]) -> _Result:
         """Wait for something, unless there is a reason to stop; it is left behind then."""
