@@ -155,26 +155,35 @@ def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> 
         Bounds some parts of the given size, with so many iterations each.
     """
     best: tuple[float, float, QuickPilots] | None = None
-    size, before = given.smallest, math.inf
-    while size <= given.first:
+
+    def look_at(size: int) -> float:
+        """Bound parts of a size with more and more iterations; return what all would take with the fewest."""
+        nonlocal best
         totals: dict[int, float] = {}
         for iterations in _FEW_ITERATIONS:
             found = pilot(size, iterations)
             total = totals[iterations] = -(-given.size // size) * found.seconds / given.capacity
-            if best is None and found.loss > given.gap and _AMPLE * total <= given.seconds:
-                return None
             done = min(1.0, given.seconds / total) if total > 0 else 1.0
             merit = max(done * found.loss + 1 - done, given.gap), total
             if best is None or merit < best[:2]:
                 best = *merit, QuickPilots(size, iterations, totals)
             if found.loss <= given.gap or total > given.seconds:
                 break
-        assert best is not None  # noqa: S101  # one pilot is better than none
-        quickest = totals[_FEW_ITERATIONS[0]]
-        if quickest > before and quickest > (best[1] if best[0] <= given.gap else given.seconds):
-            break  # larger parts take longer
-        size, before = 2 * size, quickest
-    return None if best is None else best[2]
+        return totals[_FEW_ITERATIONS[0]]
+
+    size = middle = max(given.smallest, given.first // 2)
+    quickest = look_at(size)
+    assert best is not None  # noqa: S101  # one pilot is better than none
+    if best[0] > given.gap and _AMPLE * quickest <= given.seconds:
+        return None
+    while best[0] > given.gap and quickest <= given.seconds and 2 * size <= given.first:
+        size *= 2
+        quickest = look_at(size)
+    size = middle
+    while best[1] > given.seconds and size > given.smallest:
+        size = max(given.smallest, size // 2)
+        look_at(size)
+    return best[2]
 
 
 def union_factor(

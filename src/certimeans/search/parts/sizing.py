@@ -36,6 +36,7 @@ _SHARE_FOR_QUICK_PARTS = 0.8  # splitting takes less then, and so does each part
 _QUICK_MARGIN = 0.9  # of the gap: a few pilots say no more about all parts
 _SHARE_FOR_SPLIT = 0.15
 _FEW_SWEEPS = 3
+_SECONDS_TO_HAND_OVER = 1e-3  # a part and its proof
 _SHARE_FOR_PILOT = 0.1
 _SHARE_FOR_TUNING = 0.05
 _TUNING = 60.0  # seconds, without a time limit
@@ -229,7 +230,7 @@ class Sizing:
         if not latest:
             raise StoppedError
         seconds = sum(outcome.seconds for outcome in latest) / len(latest)
-        return Pilot(self._loss(rough, labels, centres, latest), seconds)
+        return Pilot(self._loss(rough, labels, centres, latest), seconds + _SECONDS_TO_HAND_OVER)
 
     def _some_keys(self, rough: Split, size: int, count: int) -> list[Key]:
         """Return names of some parts of a size, united from those of a rough split."""
