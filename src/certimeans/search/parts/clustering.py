@@ -18,6 +18,8 @@ from certimeans.search.incumbent import Incumbent
 
 _SHARE_OF_TIME = 0.15
 _SHARE_FOR_EXTENDING = 0.05
+_PATIENCE, _LEAST_SHARE = 5.0, 0.04
+"""With a time limit, the search ends if it found nothing for so many times as long as until then, and that share."""
 _SECONDS_BETWEEN_OFFERS = 5.0
 
 
@@ -49,9 +51,22 @@ def find_clustering(
         _offer(presolved, incumbent, presolved.colouring)
         announce()
     found: SimpleQueue[IntArray] = SimpleQueue()
-    own = deadline
-    if math.isfinite(deadline.remaining()):
-        own = deadline.within(_SHARE_OF_TIME * deadline.remaining())
+    is_limited = math.isfinite(deadline.remaining())
+    own = Deadline(_SHARE_OF_TIME * deadline.remaining() if is_limited else None)
+    began = time.monotonic()
+    last = math.inf  # when something was found
+    least = _LEAST_SHARE * deadline.remaining()
+
+    def keep(labels: IntArray) -> None:
+        nonlocal last
+        last = time.monotonic()
+        found.put(labels)
+
+    def is_in_vain() -> bool:
+        """Whether the search found nothing for long; that of a sample tells of nothing until it ends."""
+        is_silent = points.size > settings.largest_without_sample
+        return not is_silent and time.monotonic() - last > max(least, _PATIENCE * (last - began))
+
     searching = in_background(
         search_clustering,
         points,
@@ -59,11 +74,16 @@ def find_clustering(
         seed=(seed, 1),
         deadline=own,
         settings=settings,
-        on_improvement=found.put,
+        on_improvement=keep,
         n_threads=n_threads,
     )
     told = time.monotonic()
-    while not wait([searching], timeout=0.1).done and not must_stop():
+    while not wait([searching], timeout=0.1).done:
+        if must_stop():
+            own.request_stop()
+            break
+        if is_in_vain():
+            own.request_stop()
         if time.monotonic() - told > _SECONDS_BETWEEN_OFFERS:
             _offer(presolved, incumbent, _latest(found))
             announce()
