@@ -24,6 +24,7 @@ from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
 from certimeans.search.executors import connect
 from certimeans.search.limits import Progress
+from certimeans.search.parts.store import PartStore, Plan
 from certimeans.search.parts.tasks import PartTask, perform_parts
 from tests.oracles.brute_force import optimum
 from tests.oracles.cluster import Cluster
@@ -316,3 +317,17 @@ def test_a_killed_worker_of_a_cluster_costs_only_its_parts(cluster: Cluster) -> 
     assert result.parts == 12
     assert "given up" not in result.message
     assert result.lower_bound == pytest.approx(undisturbed.lower_bound, rel=0.02)
+
+
+def test_a_run_that_was_short_of_time_goes_on_as_it_began(tmp_path: Path) -> None:
+    """The plan on disk says how many iterations each part has; one that says nonsense is not used."""
+    presolved = presolve(Instance(blobs(), 4))
+    labels = np.arange(240) % 4
+    split = split_into_parts(presolved, labels, 6)
+    for iterations, expected in ((3, 3), (None, None), (10**6, None)):
+        store = PartStore(tmp_path, presolved.instance)
+        store.prepare()
+        store.begin(Plan(split, labels, iterations))
+        plan = store.load_plan()
+        assert (None if plan is None else plan.iterations) == expected
+        assert (plan is None) == (iterations == 10**6)

@@ -141,10 +141,13 @@ class PartsSearch:
                 split, is_tuned = sizing.split_well(self._labels, n_parts)
                 if is_tuned:
                     self._template = None  # parts look otherwise than pilots did
-            self.store.begin(Plan(split, points.expand_labels(self._labels)))
+            iterations = None if self._quick is None else self._quick.iterations
+            self.store.begin(Plan(split, points.expand_labels(self._labels), iterations))
         else:
             split = plan.split
             self._labels = plan.labels[points.first_points]
+            if plan.iterations is not None:
+                self._quick = QuickPilots(points.size // split.n_parts, plan.iterations, {plan.iterations: 0.0})
         self._split, self._cover = split, Cover(split.n_parts)
         if plan is not None:
             self._prove_stored()
