@@ -92,6 +92,6 @@ def test_if_there_is_time_cuts_are_worth_it() -> None:
 
 
 def test_fewer_iterations_if_parts_take_longer_than_it_seemed() -> None:
-    """As many as fit, at most those that were chosen, and the fewest if nothing fits."""
-    quick = QuickPilots(100, 12, {5: 5.0, 12: 12.0, 40: 40.0})
+    """As many as fit, not more than are of use, and the fewest if nothing fits."""
+    quick = QuickPilots(100, 5, 12, {5: 5.0, 12: 12.0, 40: 40.0})
     assert [quick.iterations_within(seconds) for seconds in (100.0, 12.0, 11.0, 1.0)] == [12, 12, 5, 5]

@@ -17,6 +17,8 @@ from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 _ROOM = 0.85  # of its share of the time that is left may be taken by a part: the first pass must not be cut short
 _LEAST_SHARE = 0.5  # of what a pilot took: with less, a part proves hardly anything
 _LARGEST_BATCH = 20
+_PARTS_TO_JUDGE = 50  # so many for each worker say whether parts take as long as pilots did
+_FASTEST = 0.5  # of the time of pilots is believed at most
 
 
 @dataclass
@@ -111,6 +113,8 @@ class PassTasks:
     is_first: bool = True
     quick: QuickPilots | None = None
     template: Template | Path | None = None
+    _handed_over: int = 0
+    _planned: float = 0.0  # seconds that these parts were meant to take, all workers together
 
     def make(self, keys: tuple[Key, ...]) -> PartTask:
         """Make a task of some parts, now that its turn has come."""
@@ -118,7 +122,7 @@ class PassTasks:
         seconds_left = None if math.isinf(remaining) else remaining
         parts = tuple(map(self.part_of, keys))
         if self.quick is not None:
-            effort = replace(self.effort, iterations=self._iterations(remaining))
+            effort = replace(self.effort, iterations=self._iterations(self.quick, remaining, len(keys)))
             return PartTask(keys, parts, effort, seed=self.seed, seconds_left=seconds_left)
         share = _ROOM * remaining * self.capacity / max(1, self.now.left) - self.now.overrun / max(1, self.now.done)
         has_share = self.is_first and math.isfinite(share)
@@ -140,11 +144,12 @@ class PassTasks:
         fitting = self.seconds_per_task / max(self.now.mean_seconds, 1e-3)
         return max(1, min(int(fitting), _LARGEST_BATCH, self.now.left // (3 * self.capacity)))
 
-    def _iterations(self, remaining: float) -> int:
-        """Return as many iterations as were planned, or fewer if parts take longer than it seemed."""
-        assert self.quick is not None  # noqa: S101  # make() looked
-        now, quick = self.now, self.quick
-        elapsed, share_done = time.monotonic() - now.began, now.done / max(1, now.n_parts)
-        planned = quick.total * share_done  # what the parts that are done were meant to take
-        slower = max(1.0, elapsed / planned) if now.done >= 2 * self.capacity and planned > 0 else 1.0
-        return quick.iterations_within(remaining / (slower * max(1, now.left)) * now.n_parts)
+    def _iterations(self, quick: QuickPilots, remaining: float, count: int) -> int:
+        """Return how many iterations so many parts have: as were planned, or as parts so far leave time for."""
+        iterations, now = quick.iterations, self.now
+        if self._handed_over >= _PARTS_TO_JUDGE * self.capacity and self._planned > 0:
+            factor = max(_FASTEST, (time.monotonic() - now.began) / self._planned)
+            iterations = quick.iterations_within(remaining / factor * now.n_parts / max(1, now.left))
+        self._handed_over += count
+        self._planned += quick.totals[iterations] * count / now.n_parts
+        return iterations

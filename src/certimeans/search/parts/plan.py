@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from certimeans.bounds.parts.settings import PartSettings
@@ -81,22 +81,20 @@ class QuickPilots:
     ----------
     size, iterations
         What was chosen.
+    most
+        Iterations at most: no more than were chosen if those are enough.
     totals
         Seconds that all parts of this size take, by the number of iterations.
     """
 
     size: int
     iterations: int
+    most: int
     totals: dict[int, float] = field(default_factory=dict)
 
-    @property
-    def total(self) -> float:
-        """What all parts are meant to take."""
-        return self.totals[self.iterations]
-
     def iterations_within(self, seconds: float) -> int:
-        """Return how many iterations there is time for, at most those that were chosen."""
-        fitting = [n for n, total in self.totals.items() if n <= self.iterations and total <= seconds]
+        """Return how many iterations there is time for."""
+        fitting = [n for n, total in self.totals.items() if n <= self.most and total <= seconds]
         return max(fitting, default=min(self.totals))
 
 
@@ -166,7 +164,7 @@ def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> 
             done = min(1.0, given.seconds / total) if total > 0 else 1.0
             merit = max(done * found.loss + 1 - done, given.gap), total
             if best is None or merit < best[:2]:
-                best = *merit, QuickPilots(size, iterations, totals)
+                best = *merit, QuickPilots(size, iterations, iterations, totals)
             if found.loss <= given.gap or total > given.seconds:
                 break
         return totals[_FEW_ITERATIONS[0]]
@@ -183,7 +181,8 @@ def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> 
     while best[1] > given.seconds and size > given.smallest:
         size = max(given.smallest, size // 2)
         look_at(size)
-    return best[2]
+    chosen = best[2]
+    return chosen if best[0] <= given.gap else replace(chosen, most=max(chosen.totals))
 
 
 def union_factor(

@@ -147,7 +147,8 @@ class PartsSearch:
             split = plan.split
             self._labels = plan.labels[points.first_points]
             if plan.iterations is not None:
-                self._quick = QuickPilots(points.size // split.n_parts, plan.iterations, {plan.iterations: 0.0})
+                count = plan.iterations
+                self._quick = QuickPilots(points.size // split.n_parts, count, count, {count: 0.0})
         self._split, self._cover = split, Cover(split.n_parts)
         if plan is not None:
             self._prove_stored()
