@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 import tempfile
+import time
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from certimeans.search.limits import Limits
 
 
+_SECONDS_FOR_REPORT, _SHARE_FOR_REPORT = 3.0, 0.05
+_SECONDS_PER_POINT_WRITTEN, _SECONDS_PER_CELL = 1.5e-6, 7e-7  # a cell of table.csv
+_MOST_AROUND = 0.3  # of a time limit: for reading and writing
+
+
 def add(commands: Commands) -> None:
     """Describe the command."""
     parser = commands.add_parser(
@@ -39,7 +45,7 @@ def add(commands: Commands) -> None:
     add_matrix_options(parser)
     add_problem_options(parser, ranges=True)
     add("--gap", metavar="G", type=float, default=1e-4, help="proven relative gap at which to stop (default 1e-4)")
-    add("--time-limit", metavar="S", type=float, help="seconds after which to stop with what was found")
+    add("--time-limit", metavar="S", type=float, help="seconds, reading and writing included, after which to stop")
     add("--max-nodes", metavar="N", type=int, help="search nodes after which to stop")
     add("--jobs", metavar="N", type=int, default=1, help="number of processes, -1 for all cores (default 1)")
     add("--seed", metavar="N", type=int, default=0, help="random seed (default 0)")
@@ -68,9 +74,13 @@ def run(options: argparse.Namespace) -> ExitCode:
     from certimeans.search.limits import Limits  # noqa: PLC0415
     from certimeans.warmup import prepare  # noqa: PLC0415
 
+    began = time.monotonic()
     problem = read_problem(options.data, options)
-    limits = Limits(options.gap, options.time_limit, options.max_nodes)
     is_range = len(problem.cluster_counts) > 1
+    limits = Limits(options.gap, options.time_limit, options.max_nodes)
+    if limits.seconds is not None and not is_range:
+        around = _seconds_around(limits.seconds, problem.instance, time.monotonic() - began, options)
+        limits = replace(limits, seconds=limits.seconds - around)
     if is_range and options.resume is not None:
         raise InputError("--resume goes on with one search; with a range of -k there are several")
     if options.out is not None and is_range:
@@ -98,6 +108,17 @@ def run(options: argparse.Namespace) -> ExitCode:
     elif not is_printed:
         _rescue(result, options)
     return _exit_code(result) if is_printed else ExitCode.NOT_WRITTEN
+
+
+def _seconds_around(limit: float, instance: Instance, reading: float, options: argparse.Namespace) -> float:
+    """Return what reading took and writing will take, about: it is part of the time limit, for the greater part."""
+    from certimeans.problem.sources import is_mapped  # noqa: PLC0415
+
+    if options.out is None:
+        return min(reading, _MOST_AROUND * limit)
+    table = 0.0 if is_mapped(instance.table) else _SECONDS_PER_CELL * instance.table.size
+    writing = _SECONDS_PER_POINT_WRITTEN * instance.n_points + table
+    return min(reading + writing, _MOST_AROUND * limit) + min(_SECONDS_FOR_REPORT, _SHARE_FOR_REPORT * limit)
 
 
 def _solve(

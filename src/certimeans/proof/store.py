@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,10 @@ from certimeans.proof.steps import (
 
 Arrays = dict[str, NDArray[Any]]
 Plain = dict[str, Any]
+
+_SAMPLED_FROM, _SAMPLE = 2**22, 2**16
+"""Arrays of so many bytes are compressed only if so many bytes of them show that it pays."""
+_WORTHWHILE = 0.9
 
 _WITHOUT_DATA: dict[str, Step] = {step.kind: step for step in (IdenticalStep(), CovarianceStep(), InfeasibleStep())}
 _RELAXATION_ARRAYS = {
@@ -126,8 +131,17 @@ def zipped(arrays: Arrays, *, is_compressed: bool = True) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, values in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy")
-            entry.compress_type = zipfile.ZIP_DEFLATED if is_compressed else zipfile.ZIP_STORED
             content = io.BytesIO()
             np.lib.format.write_array(content, np.ascontiguousarray(values), allow_pickle=False)
-            archive.writestr(entry, content.getvalue(), compresslevel=1)
+            pays = is_compressed and _can_be_compressed(content.getbuffer())
+            entry.compress_type = zipfile.ZIP_DEFLATED if pays else zipfile.ZIP_STORED
+            archive.writestr(entry, content.getbuffer(), compresslevel=1)
     return buffer.getvalue()
+
+
+def _can_be_compressed(content: memoryview) -> bool:
+    """Whether much is gained: measurements with all their digits gain nothing, and take seconds if there are many."""
+    if len(content) < _SAMPLED_FROM:
+        return True
+    sample = content[len(content) // 2 :][:_SAMPLE]
+    return len(zlib.compress(sample, 1)) < _WORTHWHILE * len(sample)

@@ -11,6 +11,7 @@ from typing import Any
 from certimeans.analysis.frames import CLUSTER, cluster_title
 from certimeans.analysis.profile import profile_of
 from certimeans.problem.io.atomic import write_atomically
+from certimeans.problem.sources import is_mapped
 from certimeans.result import SolveResult
 
 _MOST_ROWS = 5_000_000
@@ -21,7 +22,7 @@ def write_table(result: SolveResult, path: Path) -> None:
 
     Cells of a file are written as they were, with its separator. Rows that were left out have no cluster.
     """
-    if result.instance.n_points > _MOST_ROWS:
+    if result.instance.n_points > _MOST_ROWS or is_mapped(result.instance.table):
         return  # no spreadsheet opens it, and the labels are beside it
     labels = result.row_labels()
     if labels is None:

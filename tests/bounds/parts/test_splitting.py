@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from certimeans.bounds.parts.bounding import Effort, bound_part, own_loss
+from certimeans.bounds.parts.bounding import Effort, bound_part, own_clustering
 from certimeans.bounds.parts.matching import Template, start_from
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.splitting import Split, make_part, rounded_shares, split_into_parts
@@ -124,7 +124,7 @@ def test_tuned_shares_make_the_own_clusterings_of_parts_dearer() -> None:
 
     def own_costs(split: Split) -> float:
         parts = [make_part(presolved, split, labels, (p,)) for p in range(split.n_parts)]
-        losses = [own_loss(part, Effort(1e-3, 0.5, 4), 0, Deadline()) for part in parts]
+        losses = [own_clustering(part, Effort(1e-3, 0.5, 4), 0, Deadline())[1] for part in parts]
         return sum(part.cost(part.labels) * (1 - loss) for part, loss in zip(parts, losses, strict=True))
 
     assert own_costs(tuned) > own_costs(split) + 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from certimeans.search.parts.plan import Circumstances, Pilot, choose_size, union_factor
+from certimeans.search.parts.plan import Circumstances, Pilot, QuickPilots, choose_quickly, choose_size, union_factor
 
 
 def given(**changes: float) -> Circumstances:
@@ -65,3 +65,33 @@ def test_as_few_parts_are_united_as_needed() -> None:
     assert union_factor(400, 2500, 1e-3, math.inf, 10.0, lambda factor: 2e-3 / factor) == 4
     assert union_factor(400, 700, 1e-3, math.inf, 10.0, lambda _: 1.0) == 1
     assert union_factor(100, 2500, 1e-3, 100.0, 10.0, lambda _: 1.0) == 2
+
+
+def quick_law(size: int, iterations: int) -> Pilot:
+    """Make up parts without cuts: 1 % at 200 points and 12 iterations, in 12 ms."""
+    return Pilot(0.01 * (200 / size) ** 0.5 * (12 / iterations) ** 0.5, 1e-3 * iterations * size / 200)
+
+
+def test_if_time_is_short_parts_are_small_and_have_few_iterations() -> None:
+    """All parts take 0.025 s for each iteration, whatever their size: 0.4 s are enough for 12, and for the largest."""
+    chosen = choose_quickly(given(seconds=0.4), quick_law)
+    assert chosen is not None
+    assert (chosen.size, chosen.iterations) == (400, 12)
+    chosen = choose_quickly(given(seconds=0.01), quick_law)  # nothing fits: as few as possible
+    assert chosen is not None
+    assert (chosen.size, chosen.iterations) == (200, 3)
+
+
+def test_if_there_is_time_cuts_are_worth_it() -> None:
+    """A limit far away, or none; but not if a few iterations are enough."""
+    assert choose_quickly(given(seconds=10.0), quick_law) is None
+    assert choose_quickly(given(), quick_law) is None
+    chosen = choose_quickly(given(gap=0.05), quick_law)
+    assert chosen is not None
+    assert (chosen.size, chosen.iterations) == (200, 3)
+
+
+def test_fewer_iterations_if_parts_take_longer_than_it_seemed() -> None:
+    """As many as fit, not more than are of use, and the fewest if nothing fits."""
+    quick = QuickPilots(100, 5, 12, {5: 5.0, 12: 12.0, 40: 40.0})
+    assert [quick.iterations_within(seconds) for seconds in (100.0, 12.0, 11.0, 1.0)] == [12, 12, 5, 5]

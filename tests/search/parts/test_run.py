@@ -24,6 +24,7 @@ from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
 from certimeans.search.executors import connect
 from certimeans.search.limits import Progress
+from certimeans.search.parts.store import PartStore, Plan
 from certimeans.search.parts.tasks import PartTask, perform_parts
 from tests.oracles.brute_force import optimum
 from tests.oracles.cluster import Cluster
@@ -104,6 +105,19 @@ def test_automatic_sizes_reach_the_gap_by_uniting(tmp_path: Path) -> None:
     assert result.parts > 1
     result.save(tmp_path, report=False)
     assert verify(tmp_path, gap=2e-3, n_jobs=2).n_parts >= 1
+
+
+def test_a_wide_gap_takes_a_few_iterations_of_small_parts(tmp_path: Path) -> None:
+    """5 % of 3,000 overlapping points: no cuts, no rounds but one for each part, and a certificate as ever."""
+    random = np.random.default_rng(0)
+    points = 7 * random.random((4, 6))[np.arange(3000) % 4] + random.normal(size=(3000, 6))
+    result = solve(points, 4, gap=0.05)
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.statistics.cuts == 0
+    assert result.part_size is not None
+    assert result.part_size < 500
+    result.save(tmp_path, report=False)
+    assert verify(tmp_path, gap=0.05).n_parts == result.parts
 
 
 def test_one_process_and_two_and_an_executor_prove_the_same() -> None:
@@ -303,3 +317,17 @@ def test_a_killed_worker_of_a_cluster_costs_only_its_parts(cluster: Cluster) -> 
     assert result.parts == 12
     assert "given up" not in result.message
     assert result.lower_bound == pytest.approx(undisturbed.lower_bound, rel=0.02)
+
+
+def test_a_run_that_was_short_of_time_goes_on_as_it_began(tmp_path: Path) -> None:
+    """The plan on disk says how many iterations each part has; one that says nonsense is not used."""
+    presolved = presolve(Instance(blobs(), 4))
+    labels = np.arange(240) % 4
+    split = split_into_parts(presolved, labels, 6)
+    for iterations, expected in ((3, 3), (None, None), (10**6, None)):
+        store = PartStore(tmp_path, presolved.instance)
+        store.prepare()
+        store.begin(Plan(split, labels, iterations))
+        plan = store.load_plan()
+        assert (None if plan is None else plan.iterations) == expected
+        assert (plan is None) == (iterations == 10**6)

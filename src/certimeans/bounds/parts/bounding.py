@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from certimeans._typing import IntArray
 from certimeans.bounds.covariance import CovarianceBounder
 from certimeans.bounds.parts.matching import Template, start_from
 from certimeans.bounds.parts.problem import Part, cost_of
@@ -48,12 +49,15 @@ class Effort:
         Descents of the local search for the part's own clustering.
     follows_clustering
         Whether the labels of parts come from a clustering of the whole, and not from nowhere.
+    iterations
+        If time is short: so many iterations without cuts, from the clustering, and one bound after them, however good.
     """
 
     gap: float
     relaxation_share: float
     searches: int
     follows_clustering: bool = True
+    iterations: int | None = None
     cutting_planes: CuttingPlaneSettings = field(default_factory=CuttingPlaneSettings)
 
 
@@ -97,7 +101,8 @@ def bound_part(
         return PartBound(0.0, None, cost, StopReason.REACHED)
     aim = _Aim(part, points, cost, effort, seed, deadline)
     is_late = deadline.passed()
-    if template is None or is_late:  # a part with a template needed the relaxation, and so will this one
+    # A part with a template needed the relaxation, and so will this one; if time is short, so did pilots.
+    if is_late or (template is None and effort.iterations is None):
         cheap = _cheap_bound(points)
         if cheap.value >= aim.value or is_late:
             reason = StopReason.REACHED if cheap.value >= aim.value else StopReason.DEADLINE
@@ -118,13 +123,14 @@ def bound_part(
     )
 
 
-def own_loss(part: Part, effort: Effort, seed: int, deadline: Deadline) -> float:
-    """Return how much cheaper the part's own clustering is than the whole's in it, relatively."""
+def own_clustering(part: Part, effort: Effort, seed: int, deadline: Deadline) -> tuple[IntArray, float]:
+    """Return a part's own clustering, and how much cheaper that is than the whole's in it, relatively."""
     points = part.super_points
     cost = cost_of(points, part.labels)
     if part.size < part.n_clusters or points.scatter == 0 or cost == 0:
-        return 0.0
-    return max(0.0, 1 - _own_cost(part, points, effort, seed, deadline) / cost)
+        return part.labels, 0.0
+    own = _own_labels(part, points, effort, seed, deadline)
+    return own, max(0.0, 1 - cost_of(points, own) / cost)
 
 
 def prove_part_again(part: Part, step: BoundStep) -> float:
@@ -150,12 +156,12 @@ def _cheap_bound(points: SuperPoints) -> Bound:
     return CovarianceBounder().bound(Question(points, lambda: np.inf)).bound
 
 
-def _own_cost(part: Part, points: SuperPoints, effort: Effort, seed: int, deadline: Deadline) -> float:
+def _own_labels(part: Part, points: SuperPoints, effort: Effort, seed: int, deadline: Deadline) -> IntArray:
     """Look for a clustering of the part that is better than the whole's: no bound can be above its cost."""
     settings = SearchSettings(n_searches=effort.searches, islands=1, most_dense_searches=1)
     start = part.labels if len(np.unique(part.labels)) == part.n_clusters else None
     found = search_clustering(points, start=start, seed=seed, deadline=deadline, settings=settings)
-    return cost_of(points, part.labels if found is None else found)
+    return part.labels if found is None else found
 
 
 class _Aim:
@@ -174,7 +180,9 @@ class _Aim:
     ) -> None:
         self.cost = cost
         self.value = cost * (1 - effort.gap)
-        self._look_for_own: Callable[[], float] = lambda: _own_cost(part, points, effort, seed, deadline)
+        self._look_for_own: Callable[[], float] = lambda: cost_of(
+            points, _own_labels(part, points, effort, seed, deadline)
+        )
         self._effort = effort
         self._times_asked = 0
         if not effort.follows_clustering:
@@ -209,5 +217,8 @@ def _relax(
 ) -> Answer:
     start = None if template is None else start_from(template, part)
     settings = replace(effort.cutting_planes, bounds_start=False, slack_bits=_SLACK_BITS)
+    if (count := effort.iterations) is not None:
+        settings = replace(settings, first_iterations=count, bound_every=count, large_size=part.size + 1)
+        settings = replace(settings, max_rounds=1, use_cuts=False)
     labels = part.labels if effort.follows_clustering else None
     return RelaxationBounder(settings).bound(Question(points, aim.now, deadline, seed, start, labels))

@@ -149,12 +149,14 @@ def _whole(value: Any) -> Any:
 
 def write_labels(path: PathLike, labels: Iterable[object], *, row_names: Sequence[str] | None = None) -> None:
     """Write a CSV file with columns ``point,cluster``, or ``name,cluster`` if the points have names."""
-    texts = [_on_one_line(label) for label in labels]
+    texts = [str(label) if isinstance(label, int) else _on_one_line(label) for label in labels]
     names = range(len(texts)) if row_names is None else [_on_one_line(name) for name in row_names]
     if len(names) != len(texts):
         raise InputError(f"{path}: {len(names)} names for {len(texts)} labels")
     header = ("point" if row_names is None else "name", "cluster")
-    write_atomically(path, _csv([header, *zip(names, texts, strict=True)]).encode())
+    is_plain = row_names is None and all(map(str.isdecimal, texts))
+    lines = "".join(map("%d,%s\n".__mod__, enumerate(texts))) if is_plain else _csv(zip(names, texts, strict=True))
+    write_atomically(path, (_csv([header]) + lines).encode())
 
 
 def _on_one_line(text: object) -> str:

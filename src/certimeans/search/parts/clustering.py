@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from queue import Empty, SimpleQueue
 
-from certimeans._typing import IntArray
+from certimeans._typing import FloatArray, IntArray
 from certimeans.deadline import Deadline
+from certimeans.heuristics.extension import search_from_centres
 from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.incumbent import Incumbent
 
-_SHARE_OF_TIME = 0.3
+_SHARE_OF_TIME = 0.15
+_SHARE_FOR_EXTENDING = 0.05
+_PATIENCE, _LEAST_SHARE = 5.0, 0.04
+"""With a time limit, the search ends if it found nothing for so many times as long as until then, and that share."""
 _SECONDS_BETWEEN_OFFERS = 5.0
 
 
@@ -47,9 +51,22 @@ def find_clustering(
         _offer(presolved, incumbent, presolved.colouring)
         announce()
     found: SimpleQueue[IntArray] = SimpleQueue()
-    own = deadline
-    if math.isfinite(deadline.remaining()):
-        own = deadline.within(_SHARE_OF_TIME * deadline.remaining())
+    is_limited = math.isfinite(deadline.remaining())
+    own = Deadline(_SHARE_OF_TIME * deadline.remaining() if is_limited else None)
+    began = time.monotonic()
+    last = math.inf  # when something was found
+    least = _LEAST_SHARE * deadline.remaining()
+
+    def keep(labels: IntArray) -> None:
+        nonlocal last
+        last = time.monotonic()
+        found.put(labels)
+
+    def is_in_vain() -> bool:
+        """Whether the search found nothing for long; that of a sample tells of nothing until it ends."""
+        is_silent = points.size > settings.largest_without_sample
+        return not is_silent and time.monotonic() - last > max(least, _PATIENCE * (last - began))
+
     searching = in_background(
         search_clustering,
         points,
@@ -57,17 +74,62 @@ def find_clustering(
         seed=(seed, 1),
         deadline=own,
         settings=settings,
-        on_improvement=found.put,
+        on_improvement=keep,
         n_threads=n_threads,
     )
     told = time.monotonic()
-    while not wait([searching], timeout=0.1).done and not must_stop():
+    while not wait([searching], timeout=0.1).done:
+        if must_stop():
+            own.request_stop()
+            break
+        if is_in_vain():
+            own.request_stop()
         if time.monotonic() - told > _SECONDS_BETWEEN_OFFERS:
             _offer(presolved, incumbent, _latest(found))
             announce()
             told = time.monotonic()
     _offer(presolved, incumbent, searching.result() if searching.done() else _latest(found))
     announce()
+
+
+def extend_centres(
+    presolved: Presolved,
+    incumbent: Incumbent,
+    deadline: Deadline,
+    settings: SearchSettings,
+    seed: int,
+    must_stop: Callable[[], bool],
+    centres: Sequence[FloatArray],
+    n_threads: int = 1,
+) -> bool:
+    """Offer what centres that parts have of their own lead to; say whether that is better than what was known.
+
+    Parameters
+    ----------
+    centres
+        In working units.
+    """
+    points, clustering = presolved.super_points, incumbent.clustering
+    if clustering is None or points.limits is not None:
+        return False
+    own = deadline
+    if math.isfinite(deadline.remaining()):
+        own = deadline.within(_SHARE_FOR_EXTENDING * deadline.remaining())
+    searching = in_background(
+        search_from_centres,
+        points,
+        clustering.labels[points.first_points],
+        centres,
+        settings,
+        seed=(seed, 2),
+        deadline=own,
+        n_threads=n_threads,
+    )
+    while not wait([searching], timeout=0.1).done:
+        if must_stop():
+            return False
+    labels = searching.result()
+    return labels is not None and incumbent.offer(points.expand_labels(labels), "a part")
 
 
 def _offer(presolved: Presolved, incumbent: Incumbent, labels: IntArray | None) -> None:

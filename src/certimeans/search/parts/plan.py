@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from certimeans.bounds.parts.settings import PartSettings
+
+"""What a user may ask for."""
 
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""
@@ -14,6 +16,10 @@ _MOSTLY = 0.5
 """If this share of the loss is due to the size of parts, larger ones are tried, however little time there is."""
 _QUICK = 60.0
 """Without a time limit, the first pass over all parts is meant to take about so many seconds."""
+_FEW_ITERATIONS = (3, 5, 12, 40)
+"""Of parts without cuts, if time is short: about there the bound has gained most of what it will."""
+_AMPLE = 10.0
+"""With so many times what the quickest parts take, templates and cuts prove more than iterations without them."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,31 @@ class Circumstances:
     capacity: int
 
 
+@dataclass(frozen=True)
+class QuickPilots:
+    """How small parts do with a few iterations and without cuts, if time is short.
+
+    Attributes
+    ----------
+    size, iterations
+        What was chosen.
+    most
+        Iterations at most: no more than were chosen if those are enough.
+    totals
+        Seconds that all parts of this size take, by the number of iterations.
+    """
+
+    size: int
+    iterations: int
+    most: int
+    totals: dict[int, float] = field(default_factory=dict)
+
+    def iterations_within(self, seconds: float) -> int:
+        """Return how many iterations there is time for."""
+        fitting = [n for n, total in self.totals.items() if n <= self.most and total <= seconds]
+        return max(fitting, default=min(self.totals))
+
+
 def first_size(n_clusters: int, settings: PartSettings, largest: int) -> int:
     """Return the size of parts to begin with."""
     return max(min(settings.per_cluster * n_clusters, largest), min(settings.smallest, largest))
@@ -109,6 +140,47 @@ def choose_size(given: Circumstances, pilot: Callable[[int, float], Pilot]) -> i
             break
         best = smaller
     return best
+
+
+def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> QuickPilots | None:
+    """Choose size and iterations of parts without cuts; ``None`` if there is time for more than that.
+
+    Parameters
+    ----------
+    pilot
+        Bounds some parts of the given size, with so many iterations each.
+    """
+    best: tuple[float, float, QuickPilots] | None = None
+
+    def look_at(size: int) -> float:
+        """Bound parts of a size with more and more iterations; return what all would take with the fewest."""
+        nonlocal best
+        totals: dict[int, float] = {}
+        for iterations in _FEW_ITERATIONS:
+            found = pilot(size, iterations)
+            total = totals[iterations] = -(-given.size // size) * found.seconds / given.capacity
+            done = min(1.0, given.seconds / total) if total > 0 else 1.0
+            merit = max(done * found.loss + 1 - done, given.gap), total
+            if best is None or merit < best[:2]:
+                best = *merit, QuickPilots(size, iterations, iterations, totals)
+            if found.loss <= given.gap or total > given.seconds:
+                break
+        return totals[_FEW_ITERATIONS[0]]
+
+    size = middle = max(given.smallest, given.first // 2)
+    quickest = look_at(size)
+    assert best is not None  # noqa: S101  # one pilot is better than none
+    if best[0] > given.gap and _AMPLE * quickest <= given.seconds:
+        return None
+    while best[0] > given.gap and quickest <= given.seconds and 2 * size <= given.first:
+        size *= 2
+        quickest = look_at(size)
+    size = middle
+    while best[1] > given.seconds and size > given.smallest:
+        size = max(given.smallest, size // 2)
+        look_at(size)
+    chosen = best[2]
+    return chosen if best[0] <= given.gap else replace(chosen, most=max(chosen.totals))
 
 
 def union_factor(

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from certimeans._typing import FloatArray, IntArray
-from certimeans.bounds.parts.bounding import Effort, own_loss
+from certimeans.bounds.parts.bounding import Effort, own_clustering
 from certimeans.bounds.parts.matching import Template
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.splitting import Split, make_part, split_into_parts
@@ -18,18 +20,23 @@ from certimeans.bounds.parts.tuning import tune_shares
 from certimeans.bounds.parts.units import centres_of
 from certimeans.bounds.relaxation.bounder import LARGEST_SIZE
 from certimeans.deadline import Deadline
+from certimeans.presolve.contract import sum_by_group
 from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.memory import memory_limit
 from certimeans.search.parts.dispatch import Dispatcher
-from certimeans.search.parts.plan import Circumstances, Pilot, choose_size, first_size
+from certimeans.search.parts.plan import Circumstances, Pilot, QuickPilots, choose_quickly, choose_size, first_size
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 from certimeans.search.parts.workers import PartWorkers
 from certimeans.search.settings import NodeSettings
 
 _BYTES_PER_ENTRY = 120  # of a part's relaxation, divided by the square of its size
 _SHARE_FOR_PARTS = 0.7  # of the time that is left: a first pass has to be over before it ends
+_SHARE_FOR_QUICK_PARTS = 0.8  # splitting takes less then, and so does each part if it has to
+_QUICK_MARGIN = 0.9  # of the gap: a few pilots say no more about all parts
 _SHARE_FOR_SPLIT = 0.15
+_FEW_SWEEPS = 3
+_SECONDS_TO_HAND_OVER = 1e-3  # a part and its proof
 _SHARE_FOR_PILOT = 0.1
 _SHARE_FOR_TUNING = 0.05
 _TUNING = 60.0  # seconds, without a time limit
@@ -62,6 +69,8 @@ class Sizing:
         How many threads split.
     templates, seconds
         What parts may start from, and how long they take then, by size.
+    centres
+        Of clusterings of their own that parts have, in working units: starts for the whole.
     """
 
     presolved: Presolved
@@ -75,6 +84,7 @@ class Sizing:
     n_threads: int = 1
     templates: dict[int, Template | Path] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
+    centres: list[FloatArray] = field(default_factory=list)
 
     def split_well(self, labels: IntArray, n_parts: int) -> tuple[Split, bool]:
         """Split, and share more points by weight, tuned, if parts lose much by clusterings of their own.
@@ -91,7 +101,7 @@ class Sizing:
         """
         split, settings = self.split(labels, n_parts), self.settings.parts
         some = range(0, n_parts, -(-n_parts // _PARTS_TO_SEARCH))
-        losses = self._own_losses({(p,): make_part(self.presolved, split, labels, (p,)) for p in some})
+        losses = self.own_losses({(p,): make_part(self.presolved, split, labels, (p,)) for p in some})
         if sum(losses.values()) <= settings.share_more * self.effort.gap * len(losses):
             return split, False
         more = replace(settings, share_above=settings.share_above_then, most_shared=settings.most_shared_then)
@@ -100,6 +110,17 @@ class Sizing:
         deadline = self.deadline.within(seconds)
         tuning = in_background(tune_shares, self.presolved, split, labels, seed=self.seed, deadline=deadline)
         return self._awaited(tuning), True
+
+    def split_quickly(self, labels: IntArray, n_parts: int) -> Split:
+        """Split if time is short: the first few sweeps match most of the means.
+
+        Raises
+        ------
+        StoppedError
+            If there is a reason to stop before that is done.
+        """
+        few = replace(self.settings.parts, sweeps=min(_FEW_SWEEPS, self.settings.parts.sweeps))
+        return replace(self, settings=replace(self.settings, parts=few)).split(labels, n_parts)
 
     def split(self, labels: IntArray, n_parts: int, *, is_sample: bool = False) -> Split:
         """Split along a clustering of the super-points, in a thread that is left behind if need be.
@@ -143,8 +164,8 @@ class Sizing:
         allowed = memory_limit(self.settings.memory_limit) / max(1, at_a_time)
         return int(math.sqrt(allowed / _BYTES_PER_ENTRY))
 
-    def choose(self, labels: IntArray) -> int:
-        """Return how many super-points a part should have."""
+    def choose(self, labels: IntArray) -> int | QuickPilots:
+        """Return how many super-points a part should have; and how many iterations, if time is short."""
         settings, points = self.settings.parts, self.presolved.super_points
         largest = min(self.largest(), points.size)
         first = first_size(points.n_clusters, settings, largest)
@@ -160,14 +181,18 @@ class Sizing:
             self.workers.capacity,
         )
         centres, _ = centres_of(points, labels)
+        if self.effort.follows_clustering:
+            seconds = _SHARE_FOR_QUICK_PARTS * self.deadline.remaining()
+            aim = replace(given, seconds=seconds, gap=_QUICK_MARGIN * given.gap)
+            quick = choose_quickly(aim, lambda *chosen: self._quick_pilot(rough, labels, centres, *chosen))
+            if quick is not None:
+                return quick
         return choose_size(given, lambda size, seconds: self._pilot(rough, labels, centres, size, seconds))
 
     def _pilot(self, rough: Split, labels: IntArray, centres: FloatArray, size: int, seconds: float) -> Pilot:
         """Bound parts of a size, each within so many seconds; all but the first start from where that one ended."""
-        count = min(rough.n_parts, max(1, round(size * rough.n_parts / self.presolved.super_points.size)))
-        keys = [tuple(range(i, i + count)) for i in range(0, rough.n_parts - count + 1, count)]
         n_pilots = 1 + _PILOTS_PER_WORKER * self.workers.capacity
-        keys = keys[: max(n_pilots, _PARTS_TO_SEARCH)]
+        keys = self._some_keys(rough, size, max(n_pilots, _PARTS_TO_SEARCH))
         parts = {key: make_part(self.presolved, rough, labels, key) for key in keys}
         first, *others = [PartTask((key,), (parts[key],), self.effort, seed=self.seed) for key in keys[:n_pilots]]
         template = self._first_pilot(first)
@@ -183,16 +208,41 @@ class Sizing:
             latest = self._bounded(waiting[capacity:], tasks) or latest
         if not latest:
             return Pilot(math.inf, math.inf, is_cut_short=True)
-        cost = sum(outcome.cost for outcome in latest)
-        lost = sum(outcome.cost - outcome.value for outcome in latest)
-        lost += sum(rough.loss_in(self.presolved, labels, centres, outcome.key) for outcome in latest)
-        loss = lost / cost if cost > 0 else 0.0
+        loss = self._loss(rough, labels, centres, latest)
         # Parts differ in what they lose by clusterings of their own: a few bounds say little about it, searches more.
-        own = self._own_losses(parts)
+        own = self.own_losses(parts)
         usual, here = sum(own.values()) / len(own), sum(own[outcome.key] for outcome in latest) / len(latest)
         self.seconds[size] = sum(outcome.seconds for outcome in latest) / len(latest)
         is_cut_short = any(outcome.is_cut_short for outcome in latest)
         return Pilot(max(usual, loss + usual - here), self.seconds[size], is_cut_short, usual)
+
+    def _quick_pilot(self, rough: Split, labels: IntArray, centres: FloatArray, size: int, iterations: int) -> Pilot:
+        """Bound parts of a size with so many iterations each; as many before them, to have all code loaded."""
+        keys = self._some_keys(rough, size, _PILOTS_PER_WORKER * self.workers.capacity)
+        effort = replace(self.effort, iterations=iterations)
+        tasks = {
+            key: PartTask((key,), (make_part(self.presolved, rough, labels, key),), effort, seed=self.seed)
+            for key in keys
+        }
+        latest: list[PartOutcome] = []
+        for repeated in (keys[: self.workers.capacity], keys):
+            latest = self._bounded(repeated, tasks)
+        if not latest:
+            raise StoppedError
+        seconds = sum(outcome.seconds for outcome in latest) / len(latest)
+        return Pilot(self._loss(rough, labels, centres, latest), seconds + _SECONDS_TO_HAND_OVER)
+
+    def _some_keys(self, rough: Split, size: int, count: int) -> list[Key]:
+        """Return names of some parts of a size, united from those of a rough split."""
+        united = min(rough.n_parts, max(1, round(size * rough.n_parts / self.presolved.super_points.size)))
+        return [tuple(range(i, i + united)) for i in range(0, rough.n_parts - united + 1, united)][:count]
+
+    def _loss(self, rough: Split, labels: IntArray, centres: FloatArray, outcomes: Sequence[PartOutcome]) -> float:
+        """Return what bounds lose, relatively, different means included."""
+        cost = sum(outcome.cost for outcome in outcomes)
+        lost = sum(outcome.cost - outcome.value for outcome in outcomes)
+        lost += sum(rough.loss_in(self.presolved, labels, centres, outcome.key) for outcome in outcomes)
+        return lost / cost if cost > 0 else 0.0
 
     def _bounded(self, keys: Sequence[Key], tasks: Mapping[Key, PartTask]) -> list[PartOutcome]:
         """Bound some pilots; fewer outcomes if there is a reason to stop."""
@@ -200,12 +250,25 @@ class Sizing:
         Dispatcher(self.workers, found.append, self.must_stop).run(keys, lambda own: tasks[own[0]], _one)
         return found
 
-    def _own_losses(self, parts: Mapping[Key, Part]) -> dict[Key, float]:
+    def own_losses(self, parts: Mapping[Key, Part]) -> dict[Key, float]:
         """Return how much cheaper the own clusterings of parts are than the whole's in them, relatively."""
         searching = in_background(
-            lambda: {key: own_loss(part, self.effort, self.seed, self.deadline) for key, part in parts.items()}
+            lambda: {key: own_clustering(part, self.effort, self.seed, self.deadline) for key, part in parts.items()}
         )
-        return self._awaited(searching)
+        found = self._awaited(searching)
+        for key, (own, loss) in found.items():
+            if loss > 0 and len(np.unique(own)) == parts[key].n_clusters:
+                self.centres.append(self._centres(parts[key], own))
+        return {key: loss for key, (_, loss) in found.items()}
+
+    def _centres(self, part: Part, labels: IntArray) -> FloatArray:
+        """Return the centres of a clustering of a part in working units of the whole."""
+        points = self.presolved.super_points
+        assert points.vectors is not None  # noqa: S101  # a Gram matrix is never split
+        groups = np.unique(points.group_of[part.members])
+        sums = sum_by_group(labels, points.vectors[groups], part.n_clusters)
+        centres: FloatArray = sums / np.bincount(labels, points.weights[groups], minlength=part.n_clusters)[:, None]
+        return centres
 
     def _awaited(self, work: Future[_Result]) -> _Result:
         """Wait for something, unless there is a reason to stop; it is left behind then."""

@@ -28,15 +28,25 @@ from certimeans.search.parts.cover import Known
 from certimeans.search.parts.tasks import Entries, Key, PartOutcome
 
 _LOGGER = logging.getLogger("certimeans")
-_FORMAT = 2
+_FORMAT = 3
+_MOST_ITERATIONS = 1_000  # no run plans so many
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How a problem is split: ``labels`` is the clustering of the points that the split follows."""
+    """How a problem is split.
+
+    Attributes
+    ----------
+    labels
+        The clustering of the points that the split follows.
+    iterations
+        Of each part, if time was short; see :class:`~certimeans.bounds.parts.bounding.Effort`.
+    """
 
     split: Split
     labels: IntArray
+    iterations: int | None = None
 
 
 class PartStore:
@@ -90,6 +100,7 @@ class PartStore:
                 shares=split.shares,
                 loss=np.array(split.loss),
                 labels=plan.labels,
+                iterations=np.array(plan.iterations or 0),
             )
             temporary.replace(self.folder / "plan.npz")
         except OSError as error:
@@ -143,7 +154,7 @@ class PartStore:
                 split = Split(
                     arrays["start"], arrays["points"], arrays["shared"], arrays["shares"], float(arrays["loss"])
                 )
-                plan = Plan(split, arrays["labels"])
+                plan = Plan(split, arrays["labels"], int(arrays["iterations"]) or None)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None  # it was being written when the process ended
         if head.get("fingerprint") != self._instance.fingerprint:
@@ -173,6 +184,7 @@ def _is_valid(plan: Plan, instance: Instance) -> bool:
     chosen = np.concatenate([split.points, split.shared])
     return bool(
         plan.labels.shape == (n,)
+        and 0 <= (plan.iterations or 0) <= _MOST_ITERATIONS
         and split.start.ndim == 1
         and len(split.start) > 1
         and split.start[0] == 0

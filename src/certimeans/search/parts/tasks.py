@@ -102,18 +102,19 @@ def perform_parts(task: PartTask, deadline: Deadline | None = None) -> list[Part
         seed = int(np.random.SeedSequence([task.seed, *key]).generate_state(1)[0])
         began = time.perf_counter()
         bound = bound_part(part, task.effort, template=template, seed=seed, deadline=own)
-        outcome = _outcome(key, part, bound, wants_template=task.wants_template)
+        outcome = _outcome(key, part, bound, task)
         seconds = time.perf_counter() - began
         overrun = 0.0 if task.seconds is None or not outcome.is_cut_short else max(0.0, seconds - task.seconds)
         outcomes.append(replace(outcome, seconds=seconds, overrun=overrun))
     return outcomes
 
 
-def _outcome(key: Key, part: Part, bound: PartBound, *, wants_template: bool) -> PartOutcome:
+def _outcome(key: Key, part: Part, bound: PartBound, task: PartTask) -> PartOutcome:
     is_cut_short = bound.reason is StopReason.DEADLINE
     shares = part.weights if part.has_shares else None
-    entries, file = pack_part(part.members, shares, bound.step, is_compressed=not is_cut_short)
-    template = Template.of(part, bound.start) if wants_template and bound.start is not None else None
+    has_time = not is_cut_short and task.effort.iterations is None
+    entries, file = pack_part(part.members, shares, bound.step, is_compressed=has_time)
+    template = Template.of(part, bound.start) if task.wants_template and bound.start is not None else None
     return PartOutcome(
         key,
         bound.value,

@@ -1,0 +1,155 @@
+"""A pass over parts: which share of the time each of them has, and how it goes."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from certimeans.bounds.parts.bounding import Effort
+from certimeans.bounds.parts.matching import Template
+from certimeans.bounds.parts.problem import Part
+from certimeans.search.parts.plan import QuickPilots
+from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
+
+_ROOM = 0.85  # of its share of the time that is left may be taken by a part: the first pass must not be cut short
+_LEAST_SHARE = 0.5  # of what a pilot took: with less, a part proves hardly anything
+_LARGEST_BATCH = 20
+_PARTS_TO_JUDGE = 50  # so many for each worker say whether parts take as long as pilots did
+_FASTEST = 0.5  # of the time of pilots is believed at most
+
+
+@dataclass
+class Pass:
+    """How a pass over parts goes: for the log, and for what comes next.
+
+    Attributes
+    ----------
+    n_parts, done
+        How many parts there are, and how many are done.
+    cost, value
+        Of those that are done, together.
+    seconds, overrun
+        See :class:`~certimeans.search.parts.tasks.PartOutcome`; of all that are done.
+    """
+
+    n_parts: int
+    began: float = field(default_factory=time.monotonic)
+    done: int = 0
+    cost: float = 0.0
+    value: float = 0.0
+    seconds: float = 0.0
+    overrun: float = 0.0
+
+    def add(self, outcome: PartOutcome) -> None:
+        """Count a part that is done."""
+        self.done += 1
+        self.seconds += outcome.seconds
+        self.overrun += outcome.overrun
+        self.cost += outcome.cost
+        self.value += outcome.value
+
+    @property
+    def left(self) -> int:
+        """Number of parts that are not done."""
+        return self.n_parts - self.done
+
+    @property
+    def mean_seconds(self) -> float:
+        """Seconds that a part takes."""
+        return self.seconds / max(1, self.done)
+
+    @property
+    def seconds_left(self) -> float:
+        """How long the others will take, about."""
+        return self.left * (time.monotonic() - self.began) / max(1, self.done)
+
+    @property
+    def expected_gap(self) -> float:
+        """The gap that the parts which are done leave among themselves."""
+        return 1 - self.value / self.cost if self.cost > 0 else 0.0
+
+
+@dataclass
+class PassTasks:
+    """Makes the tasks of a pass.
+
+    Attributes
+    ----------
+    now
+        How it goes.
+    part_of
+        Takes a part out of the problem.
+    effort
+        How far to bound each part.
+    capacity
+        How many parts are bounded at a time.
+    remaining
+        Tells how many seconds are left for all of them.
+    seconds_per_task
+        About how long a task should take.
+    seed
+        Of the run.
+    useful_seconds
+        What a pilot took.
+    is_first
+        Whether each part has a share of the time: later passes take the parts first that lose most.
+    quick
+        How long parts take that have so many iterations; without it, each goes as far as its effort says.
+    template
+        What parts start from, as far as is known now.
+    """
+
+    now: Pass
+    part_of: Callable[[Key], Part]
+    effort: Effort
+    capacity: int
+    remaining: Callable[[], float]
+    seconds_per_task: float
+    seed: int = 0
+    useful_seconds: float = 0.0
+    is_first: bool = True
+    quick: QuickPilots | None = None
+    template: Template | Path | None = None
+    _handed_over: int = 0
+    _planned: float = 0.0  # seconds that these parts were meant to take, all workers together
+
+    def make(self, keys: tuple[Key, ...]) -> PartTask:
+        """Make a task of some parts, now that its turn has come."""
+        remaining = self.remaining()
+        seconds_left = None if math.isinf(remaining) else remaining
+        parts = tuple(map(self.part_of, keys))
+        if self.quick is not None:
+            effort = replace(self.effort, iterations=self._iterations(self.quick, remaining, len(keys)))
+            return PartTask(keys, parts, effort, seed=self.seed, seconds_left=seconds_left)
+        share = _ROOM * remaining * self.capacity / max(1, self.now.left) - self.now.overrun / max(1, self.now.done)
+        has_share = self.is_first and math.isfinite(share)
+        return PartTask(
+            keys,
+            parts,
+            self.effort,
+            self.template,
+            self.seed,
+            max(share, _LEAST_SHARE * self.useful_seconds) if has_share else None,
+            seconds_left,
+            wants_template=self.template is None,
+        )
+
+    def batch(self) -> int:
+        """Return how many parts a task should have now."""
+        if self.now.done < self.capacity:
+            return 1
+        fitting = self.seconds_per_task / max(self.now.mean_seconds, 1e-3)
+        return max(1, min(int(fitting), _LARGEST_BATCH, self.now.left // (3 * self.capacity)))
+
+    def _iterations(self, quick: QuickPilots, remaining: float, count: int) -> int:
+        """Return how many iterations so many parts have: as were planned, or as parts so far leave time for."""
+        iterations, now = quick.iterations, self.now
+        if self._handed_over >= _PARTS_TO_JUDGE * self.capacity and self._planned > 0:
+            factor = max(_FASTEST, (time.monotonic() - now.began) / self._planned)
+            iterations = quick.iterations_within(remaining / factor * now.n_parts / max(1, now.left))
+        self._handed_over += count
+        self._planned += quick.totals[iterations] * count / now.n_parts
+        return iterations

@@ -1,0 +1,55 @@
+"""Go on with what an earlier run stored: every bound is proven again before it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from certimeans.bounds.parts.bounding import Effort
+from certimeans.bounds.parts.problem import Part
+from certimeans.search.parts.cover import Cover, Known
+from certimeans.search.parts.tasks import Entries, Key, PartOutcome, PartTask
+
+_BATCH = 10  # parts in a task; united ones come one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Repetition:
+    """Makes the tasks that prove stored bounds again, and takes what they prove."""
+
+    latest: Mapping[Key, tuple[Entries, Path]]
+    cover: Cover
+    part_of: Callable[[Key], Part]
+    effort: Effort
+    announce: Callable[[], None]
+    is_united: bool
+
+    def make(self, keys: tuple[Key, ...]) -> PartTask:
+        """Make a task of some stored parts."""
+        stored = tuple((self.latest[key][0], self.latest[key][1].read_bytes()) for key in keys)
+        return PartTask(keys, tuple(map(self.part_of, keys)), self.effort, stored=stored)
+
+    def batch(self) -> int:
+        """Return how many parts a task has."""
+        return 1 if self.is_united else _BATCH
+
+    def take(self, outcome: PartOutcome) -> None:
+        """Keep what is proven again."""
+        entries, path = self.latest[outcome.key]
+        self.cover.take(outcome.key, Known(outcome.value, outcome.cost, entries, path))
+        self.announce()
+
+
+def proofs_to_repeat(
+    stored: Sequence[tuple[Key, Entries, Path]],
+    cover: Cover,
+    part_of: Callable[[Key], Part],
+    effort: Effort,
+    announce: Callable[[], None],
+) -> Iterator[tuple[list[Key], Repetition]]:
+    """List what is to be proven again: single parts first, then those that were united from them."""
+    latest = {key: (entries, path) for key, entries, path in stored}
+    for length in sorted({len(key) for key in latest}):
+        keys = [key for key in latest if len(key) == length and (length == 1 or cover.restore(key))]
+        yield keys, Repetition(latest, cover, part_of, effort, announce, length > 1)
