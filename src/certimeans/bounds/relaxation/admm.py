@@ -165,7 +165,8 @@ class Admm:
             self.settings.over_relaxation,
         )
         self._difference = difference
-        self.primal_residual = difference / max(primal_norm, _TINY)
+        # Whatever the clustering, X has the part uu', whose norm is 1: only the rest counts.
+        self.primal_residual = difference / max(np.sqrt(max(primal_norm**2 - 1, 0.0)), _TINY)
         self.dual_residual = self.penalty * change / max(dual_norm, _TINY)
 
     def _balance_penalty(self) -> None:
