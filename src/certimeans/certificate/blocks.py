@@ -24,7 +24,7 @@ from certimeans._typing import BoolArray, FloatArray
 from certimeans.certificate import ball
 from certimeans.certificate.bound import _LARGEST, _SMALLEST_ROOT, _lowest_eigenvalues, _multiplied
 from certimeans.certificate.exact import as_integers, power, rounded_down
-from certimeans.certificate.geometry import EPS, TINY, Geometry, SuperPoints, factor
+from certimeans.certificate.geometry import EPS, TINY, Geometry, GramData, SuperPoints, factor
 from certimeans.certificate.multipliers import BlockMultipliers, Multipliers
 
 
@@ -172,6 +172,9 @@ def blocks_in_balls(data: Geometry, proof: BlockMultipliers, terms: BlockTerms) 
     with flint.ctx.workprec(ball._PRECISION), np.errstate(all="ignore"):
         points = data.super_points(proof.groups, proof.size)
         between, constant = ball._between(data, points, proof.unit)
+        moved = Fraction(0)
+        if isinstance(data, GramData):
+            between, moved = _centred(between, points)
         spectral: Fraction = Fraction(0)
         for g, count in enumerate(terms.counts):
             weight = int(points.weights.sum()) * points.weight_unit
@@ -181,7 +184,21 @@ def blocks_in_balls(data: Geometry, proof: BlockMultipliers, terms: BlockTerms) 
             if share is None:
                 return -math.inf
             spectral += share
-    return rounded_down(constant + proof.unit * (constant_terms(proof, terms) + spectral))
+    return rounded_down(constant + proof.unit * (constant_terms(proof, terms) + spectral + moved))
+
+
+def _centred(between: Any, points: SuperPoints) -> tuple[Any, Fraction]:
+    """Move the origin of a Gram matrix to the mean, nearly: <B, Y> = <B - ah' - ha', Y> + 2 h'a for any vector h."""
+    from flint import arb_mat  # noqa: PLC0415
+
+    total = int(points.weights.sum())
+    roots = arb_mat(points.size, 1, [ball._ball(Fraction(w, total)).sqrt() for w in points.weights.tolist()])
+    middle = ball._midpoints(between)
+    image = middle @ points.direction
+    half = arb_mat(points.size, 1, (image - 0.5 * float(points.direction @ image) * points.direction).tolist())
+    outer = roots * half.transpose()
+    moved = ball._lower(-2 * (half.transpose() * roots)[0, 0])
+    return between - outer - outer.transpose(), Fraction(-(10**400)) if moved is None else moved
 
 
 def _balls_of_block(points: SuperPoints, proof: BlockMultipliers, terms: BlockTerms, g: int) -> Any:

@@ -34,6 +34,7 @@ from certimeans._typing import BoolArray, FloatArray
 from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.presolve.contract import SuperPoints
+from certimeans.problem.rounding import UNIT_ROUNDOFF, rounding_factor
 from certimeans.problem.sizes import SizeLimits
 
 _NO_CLIQUES = 2**40  # a block has hypermetric cuts only: no sum of coefficients exceeds this
@@ -46,7 +47,7 @@ class SizeBlocks:
     Attributes
     ----------
     relaxation
-        The same problem with one matrix: objective and constants are those.
+        The same problem with one matrix, around the mean: objective and constants are those.
     roots
         a, with relative errors of at most two roundings.
     sizes
@@ -94,9 +95,10 @@ class SizeBlocks:
         assert points.limits is not None  # noqa: S101  # the caller looks
         relaxation, limits = Relaxation.from_super_points(points), points.limits
         exact = limits.exact or ()
+        roots = np.sqrt([int(amount) / limits.total for amount in limits.amounts])
         return cls(
-            relaxation,
-            np.sqrt([int(amount) / limits.total for amount in limits.amounts]),
+            _centred(relaxation, roots),
+            roots,
             np.array([size / limits.total for size in limits.choices]),
             tuple(exact.count(size) for size in limits.choices),
             _closed(limits, relaxation.forbidden),
@@ -113,6 +115,30 @@ def has_blocks(points: SuperPoints) -> bool:
     """Whether sizes are prescribed and unequal, and amounts proportional to weights."""
     limits = points.limits
     return limits is not None and limits.follows_weights and len(limits.choices) > 1
+
+
+def _centred(relaxation: Relaxation, roots: FloatArray) -> Relaxation:
+    """Return the relaxation of points around their mean: blocks alone, unlike Y, do not map a to itself.
+
+    For every vector h, <C, Y> = <C - ah' - ha', Y> + 2 h'a, since Ya = a. The h that makes a an eigenvector of value 0
+    belongs to the mean. It is a float, and any one will do; beside it, only rounding counts: <E, Y> <= sqrt(k) |E|.
+    """
+    objective, size = relaxation.objective, relaxation.size
+    image = objective @ roots
+    half = image - 0.5 * float(roots @ image) * roots
+    centred = objective - np.outer(roots, half) - np.outer(half, roots)
+    norm, length = float(np.linalg.norm(objective)), float(np.linalg.norm(half))
+    root_error = 4 * UNIT_ROUNDOFF  # of each a_i, relatively
+    forming = 4 * UNIT_ROUNDOFF * norm + (8 * UNIT_ROUNDOFF + 2 * root_error) * length
+    moved = 2.0 * float(half @ roots)
+    error = np.sqrt(relaxation.n_clusters) * forming + 2 * (root_error + rounding_factor(size + 4)) * length
+    return replace(
+        relaxation,
+        objective=0.5 * (centred + centred.T),
+        scatter=relaxation.scatter + moved,
+        objective_error=relaxation.objective_error
+        + 2.0 * (error + 4 * UNIT_ROUNDOFF * (abs(relaxation.scatter) + abs(moved))),
+    )
 
 
 def _closed(limits: SizeLimits, forbidden: BoolArray) -> BoolArray:
