@@ -124,9 +124,9 @@ def relaxation(context: Context, state: State, step: Step) -> Bound:
 def size_blocks(context: Context, state: State, step: Step) -> Bound:
     """Compute the bound that multipliers of a relaxation with a block for each prescribed size prove."""
     certificate, limits = context.certificate, context.certificate.limits
-    if limits is None or not limits.is_exact or certificate.has_size_rows:
-        raise CertificateError(f"{step.where}: no sizes are prescribed, or they do not count weights")
-    exact = [low for low, _ in limits.slots]
+    exact = [] if limits is None or not limits.is_exact else [low for low, _ in limits.slots]
+    if limits is None or not exact or certificate.has_size_rows or min(exact) <= 0:
+        raise CertificateError(f"{step.where}: no positive sizes are prescribed, or they do not count weights")
     proof = certificate.block_multipliers(step, len(set(exact)))
     forbidden = state.forbidden(proof.groups, proof.size, step.where)
     amounts, decided = limits.totals(proof.groups, proof.size), state.decided_sizes(proof.groups)

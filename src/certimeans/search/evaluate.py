@@ -17,6 +17,7 @@ from certimeans.bounds.relaxation.blocks.bounder import BlockBounder, BlockStart
 from certimeans.bounds.relaxation.blocks.model import has_blocks
 from certimeans.bounds.relaxation.blocks.proof import prove_blocks_again
 from certimeans.bounds.relaxation.bounder import LARGEST_SIZE, RelaxationBounder, WarmStart
+from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.proof import prove_again as prove_relaxation_again
 from certimeans.deadline import Deadline
@@ -144,10 +145,9 @@ class _Evaluation:
             self._ask_others(points)
         if self._is_done():
             return self._outcome(NodeStatus.PRUNED)
-        bounder: Bounder = RelaxationBounder(self.settings.cutting_planes)
-        if has_blocks(points) and 1 < points.n_clusters < points.size:
-            bounder = BlockBounder(self.settings.cutting_planes)
-        needed, allowed = bounder.bytes_needed(points), memory_limit(self.settings.memory_limit)
+        allowed = memory_limit(self.settings.memory_limit)
+        bounder = _relaxation_of(points, self.settings.cutting_planes, allowed)
+        needed = bounder.bytes_needed(points)
         if needed > allowed or points.size > LARGEST_SIZE:
             self._search(points, self.settings.long_search, colouring=colouring)
             return self._outcome(NodeStatus.PRUNED, remark=_too_large(points.size, needed, allowed))
@@ -340,6 +340,14 @@ class _Evaluation:
             seconds=time.perf_counter() - self.began,
             remark=remark,
         )
+
+
+def _relaxation_of(points: SuperPoints, settings: CuttingPlaneSettings, allowed: float) -> Bounder:
+    """Choose the relaxation: with a block for each prescribed size if sizes are unequal and memory allows it."""
+    blocks = BlockBounder(settings)
+    if has_blocks(points) and 1 < points.n_clusters < points.size and blocks.bytes_needed(points) <= allowed:
+        return blocks
+    return RelaxationBounder(settings)
 
 
 def node_super_points(

@@ -114,7 +114,7 @@ class SizeBlocks:
 def has_blocks(points: SuperPoints) -> bool:
     """Whether sizes are prescribed and unequal, and amounts proportional to weights."""
     limits = points.limits
-    return limits is not None and limits.follows_weights and len(limits.choices) > 1
+    return limits is not None and limits.follows_weights and len(limits.choices) > 1 and limits.choices[0] > 0
 
 
 def _centred(relaxation: Relaxation, roots: FloatArray) -> Relaxation:
