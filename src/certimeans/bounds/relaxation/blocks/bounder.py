@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans.bounds.protocol import Answer, Bound, Question, RoundStatistics, Start, nothing_proven
+from certimeans.bounds.protocol import Answer, Bound, Question, RoundStatistics, Start, StopReason, nothing_proven
 from certimeans.bounds.relaxation.blocks.inherit import inherit_blocks
 from certimeans.bounds.relaxation.blocks.model import BlockCuts, SizeBlocks
 from certimeans.bounds.relaxation.blocks.proof import pack
@@ -124,6 +124,17 @@ class _BlockLoop(_Loop):
         self.separation_seconds = self.bound_seconds = 0.0
         self._bound_every = settings.bound_every * (2 if blocks.size >= settings.large_size else 1)
         self._is_warm = len(start.cuts) > 0
+
+    def _go_on_while_rising(self, done: int) -> StopReason | None:
+        """Go on until new cuts, which throw the bound back, have made up for that; then as for one matrix."""
+        while done < self.settings.max_iterations:
+            (_, best), (before, now) = self.curve[-1], self.current_bounds[-2:]
+            if not before < now < best:
+                break
+            if reason := self._iterate(self._bound_every):
+                return reason
+            done += self._bound_every
+        return super()._go_on_while_rising(done)
 
     def _separate(self) -> None:
         began = time.perf_counter()
