@@ -142,7 +142,8 @@ class _BlockLoop(_Loop):
         shared = self.solver.shared()
         cuts = []
         for g, separator in enumerate(self.separators):
-            found = separator.find(blocks.most[g] * blocks.sizes[g] * shared[g], blocks.block(g), self.deadline)
+            scaled = np.outer(blocks.roots, blocks.roots) * shared[g]  # so that violations are those of X
+            found = separator.find(scaled, blocks.block(g), self.deadline, 1.0)
             both = kept.cuts[g].extended(found)
             if len(both) - len(kept.cuts[g]) < self.settings.few_new_cuts * len(kept.cuts[g]):
                 separator.lower_threshold()
