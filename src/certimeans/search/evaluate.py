@@ -406,7 +406,7 @@ def prove_again(presolved: Presolved, decisions: tuple[AnyDecision, ...], steps:
 
 def resumed_inheritance(
     presolved: Presolved, decisions: tuple[AnyDecision, ...], steps: tuple[Step, ...]
-) -> WarmStart | None:
+) -> WarmStart | BlockStart | None:
     """Rebuild what a node starts from, given what proves a bound on the way to it; ``None`` if that does not fit it.
 
     Parameters
@@ -417,10 +417,13 @@ def resumed_inheritance(
         As for :func:`prove_again`, which accepted them with the decisions of the node that they belong to.
     """
     step = steps[-1]
-    if not isinstance(step, RelaxationStep):
+    if not isinstance(step, (RelaxationStep, BlockStep)):
         return None
     try:
-        return WarmStart.from_step(_stated(presolved, decisions, step.group_of), step)
+        points = _stated(presolved, decisions, step.group_of)
+        if isinstance(step, BlockStep):
+            return BlockStart.from_step(points, step)
+        return WarmStart.from_step(points, step)
     except ValueError:  # decisions of an edited file may part what the step has in one group
         return None
 

@@ -130,6 +130,11 @@ def test_the_bounder_proves_what_its_step_proves_again() -> None:
     )
     assert again.bound.value >= answer.bound.value * (1 - 1e-9)
     assert not again.rounds
+    saved = BlockBounder(CuttingPlaneSettings(max_rounds=1)).bound(
+        Question(points, target=lambda: np.inf, start=BlockStart.from_step(points, step))
+    )
+    cold = BlockBounder(CuttingPlaneSettings(max_rounds=1)).bound(Question(points, target=lambda: np.inf))
+    assert saved.bound.value >= answer.bound.value * 0.99 > cold.bound.value
     assert isinstance(answer.start, BlockStart)
     merged = points.merge(np.array([0, 0, *range(1, 11)]), np.empty((0, 2), dtype=np.int64))
     first = BlockBounder(CuttingPlaneSettings(max_rounds=1)).bound(

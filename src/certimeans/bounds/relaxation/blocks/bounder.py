@@ -12,13 +12,14 @@ from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.protocol import Answer, Bound, Question, RoundStatistics, Start, StopReason, nothing_proven
 from certimeans.bounds.relaxation.blocks.inherit import inherit_blocks
 from certimeans.bounds.relaxation.blocks.model import BlockCuts, SizeBlocks
-from certimeans.bounds.relaxation.blocks.proof import pack
+from certimeans.bounds.relaxation.blocks.proof import pack, unpack
 from certimeans.bounds.relaxation.blocks.safe_bound import BlockBound, no_bound
 from certimeans.bounds.relaxation.blocks.solver import BlockAdmm, BlockIterate
 from certimeans.bounds.relaxation.cuts.separation import Separator
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings, _Loop
 from certimeans.deadline import Deadline
 from certimeans.presolve.contract import SuperPoints
+from certimeans.proof.steps import BlockStep
 
 _BYTES_PER_ENTRY = 120
 """Memory of a relaxation, divided by the square of its size and the number of blocks."""
@@ -35,6 +36,20 @@ class BlockStart(Start):
     group_of: IntArray
     weights: FloatArray
     iterate: BlockIterate
+
+    @classmethod
+    def from_step(cls, points: SuperPoints, step: BlockStep) -> BlockStart:
+        """Rebuild from a stored step on these super-points what a child starts from; the primal starts afresh.
+
+        Raises
+        ------
+        ValueError
+            If the step does not belong to these super-points.
+        """
+        blocks, cuts, slack = unpack(step, points)
+        return cls(
+            points.group_of, points.weights, BlockIterate.from_multipliers(blocks, cuts, step.row_multiplier, slack)
+        )
 
 
 class BlockBounder:

@@ -67,6 +67,24 @@ def cuts_of_blocks(step: BlockStep, blocks: SizeBlocks) -> BlockCuts:
     return BlockCuts(tuple(parts), Links(links, step.link_multiplier))
 
 
+def unpack(step: BlockStep, points: SuperPoints) -> tuple[SizeBlocks, BlockCuts, FloatArray]:
+    """Return the blocks of super-points, and the cuts and V of a step about them.
+
+    Raises
+    ------
+    ValueError
+        If the step is none that this package writes for these super-points.
+    """
+    if not has_blocks(points):
+        raise ValueError("blocks where no unequal sizes are prescribed")
+    blocks = SizeBlocks.from_super_points(points)
+    cuts = cuts_of_blocks(step, blocks)
+    slack: FloatArray = np.zeros((blocks.n_blocks, blocks.size, blocks.size))
+    first, second = np.triu_indices(blocks.size)
+    slack[:, first, second] = step.slack
+    return blocks, cuts, slack
+
+
 def prove_blocks_again(step: BlockStep, points: SuperPoints) -> BlockBound:
     """Prove the bound of a step on its super-points; whatever the step holds, the bound is true.
 
@@ -75,11 +93,5 @@ def prove_blocks_again(step: BlockStep, points: SuperPoints) -> BlockBound:
     ValueError
         If a certificate with this step would not be well-formed.
     """
-    if not has_blocks(points):
-        raise ValueError("blocks where no unequal sizes are prescribed")
-    blocks = SizeBlocks.from_super_points(points)
-    cuts = cuts_of_blocks(step, blocks)
-    wish: FloatArray = np.zeros((blocks.n_blocks, blocks.size, blocks.size))
-    first, second = np.triu_indices(blocks.size)
-    wish[:, first, second] = step.slack
-    return block_bound(blocks, cuts, step.row_multiplier, wish)
+    blocks, cuts, slack = unpack(step, points)
+    return block_bound(blocks, cuts, step.row_multiplier, slack)

@@ -84,6 +84,26 @@ class BlockIterate:
         primal[:, diagonal, diagonal] = lifted.own * x
         return cls(primal, np.zeros_like(primal), BlockCuts.none(count), np.zeros(2 * size))
 
+    @classmethod
+    def from_multipliers(
+        cls, blocks: SizeBlocks, cuts: BlockCuts, row_multipliers: FloatArray, slack: FloatArray
+    ) -> BlockIterate:
+        """Start from what proves a bound, with V in upper triangles; the primal starts afresh."""
+        start = cls.from_clustering(blocks, None)
+        lifting, diagonal = Lifting.of(blocks), np.diag_indices(blocks.size)
+        table = cuts.links.table(blocks.n_blocks, blocks.size)
+        total, dual = table.sum(axis=0), np.zeros_like(start.dual)
+        for g, rows in enumerate(row_multipliers):
+            own = blocks_sum(blocks, g, cuts, (table[g], total)) - slack[g]
+            own[diagonal] -= blocks.sizes[g] * rows / blocks.roots
+            dual[g, 1:, 1:] = own / lifting.square[g]
+            dual[g, 0, 1:] = rows * np.sqrt(blocks.sizes[g]) / (2.0 * _LIFT * lifting.square[g])
+        costs = slack.diagonal(axis1=1, axis2=2) * blocks.roots**2 / blocks.sizes[:, None]
+        least = np.where(blocks.is_open, costs, np.inf).min(axis=0)
+        least = np.where(np.isfinite(least), least, 0.0)
+        sums = np.concatenate([np.maximum(-least, 0.0), np.maximum(least, 0.0)])
+        return cls(start.primal, dual, cuts, sums, AdmmSettings().warm_penalty)
+
 
 @dataclass(frozen=True, eq=False)
 class Lifting:
