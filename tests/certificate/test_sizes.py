@@ -1,14 +1,16 @@
 """Limits on sizes in certificates: proven, and what is falsified is refused."""
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from certimeans import solve
+from certimeans import SolverSettings, solve
 from certimeans.certificate import sizes as sizes_module
 from certimeans.certificate.check import verify
 from certimeans.certificate.sizes import Limits, Stated
@@ -18,6 +20,7 @@ from tests.oracles.sizes import limited_instance
 
 KINDS: dict[str, dict[str, Any]] = {
     "sizes": {"sizes": [8, 10, 12]},
+    "twice": {"sizes": [8, 11, 11]},
     "limits": {"size_min": 9, "size_max": 11},
     "capacity": {"size_min": 46, "size_max": 48, "capacity": [float(1 + i % 9) for i in range(30)]},
     "upper": {"size_max": 48, "capacity": [float(1 + i % 9) for i in range(30)]},
@@ -39,7 +42,9 @@ def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     random = np.random.default_rng(1)
     points = random.normal(size=(30, 2)) + 2.5 * np.repeat([[0, 0], [1, 0], [0, 1]], 10, axis=0)
     folders["branches"] = tmp_path_factory.mktemp("branches")
-    result = solve(points, 3, sizes=[6, 9, 15])
+    settings = replace(SolverSettings(), memory_limit=150_000.0)  # too little for blocks, enough for one matrix
+    result = solve(points, 3, sizes=[6, 9, 15], settings=settings)
+    assert result.nodes > 1
     result.save(folders["branches"], report=False)
     assert verify(folders["branches"], gap=1e-4, arithmetic="ball").lower_bound >= result.lower_bound
     assert verify(folders["branches"], gap=1e-4, n_jobs=2).lower_bound >= result.lower_bound
@@ -85,10 +90,44 @@ def _slack(content: dict[str, Any], arrays: dict[str, Any]) -> None:  # noqa: AR
     """Lower V here and there on the diagonal: G, and with it the eigenvalues, rise; all alike would change nothing."""
     for name in [name for name in arrays if name.endswith("_slack")]:
         size = int(arrays[name.replace("slack", "groups")].max()) + 1
-        full = np.zeros((size, size), dtype=np.float32)
-        full[np.triu_indices(size)] = arrays[name]
-        full[np.diag_indices(size)] -= (0.3 * (np.arange(size) % 3)).astype(np.float32)
-        arrays[name] = full[np.triu_indices(size)]
+        on_diagonal = np.equal(*np.triu_indices(size))
+        arrays[name][..., on_diagonal] -= (0.3 * (np.arange(size) % 3)).astype(np.float32)
+
+
+def _blocks(array: str, change: Callable[[Any], Any]) -> Forge:
+    """Falsify an array of every relaxation with blocks."""
+
+    def forge(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+        places = [
+            (e, s) for e, entry in enumerate(content["proof"]) for s, step in enumerate(entry) if _has_blocks(step)
+        ]
+        assert places
+        for e, s in places:
+            arrays[f"e{e}s{s}_{array}"] = change(arrays[f"e{e}s{s}_{array}"])
+
+    return forge
+
+
+def _has_blocks(step: dict[str, Any]) -> bool:
+    return bool(step["kind"] == "size_blocks")
+
+
+def _link(g: int, i: int, j: int, times: int = 1) -> Forge:
+    """Add a link with a large multiplier to every relaxation with blocks, so that it alone decides."""
+
+    def forge(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+        for name in [name for name in arrays if re.fullmatch(r"e\d+s\d+_link", name)]:
+            arrays[name] = np.vstack([arrays[name], np.array([[g, i, j]] * times, dtype="<i4")])
+            multipliers = arrays[f"{name}_multiplier"]
+            arrays[f"{name}_multiplier"] = np.concatenate([multipliers, np.full(times, 3.0)])
+        assert any(_has_blocks(step) for entry in content["proof"] for step in entry)
+
+    return forge
+
+
+def _unit(content: dict[str, Any], arrays: dict[str, Any]) -> None:  # noqa: ARG001
+    for step in (step for entry in content["proof"] for step in entry if _has_blocks(step)):
+        step["unit"] *= -1
 
 
 def _labels(content: dict[str, Any], arrays: dict[str, Any]) -> None:  # noqa: ARG001
@@ -165,6 +204,22 @@ TAMPERINGS: list[tuple[str, str, Forge]] = [
     ("sizes", "identical points", _identical),
     ("sizes", "a key too many", lambda content, _: content["cluster_sizes"].update(more=1)),
     ("sizes", "text", lambda content, _: content["cluster_sizes"].update(size_min="8")),
+    ("sizes", "other equations", _blocks("row_multiplier", lambda array: array + np.linspace(-1, 1, array.shape[1]))),
+    ("sizes", "equations of another shape", _blocks("row_multiplier", lambda array: array[:, :-1])),
+    ("sizes", "a block too few", _blocks("slack", lambda array: array[:-1])),
+    ("sizes", "larger multipliers of cuts", _blocks("cut_multiplier", lambda array: 3 * array + 1)),
+    ("sizes", "negative multipliers of cuts", _blocks("cut_multiplier", lambda array: -array - 1)),
+    ("sizes", "cuts of other blocks", _blocks("block_start", lambda array: array * np.array([1, 0, 0, 1]))),
+    ("sizes", "blocks that shrink", _blocks("block_start", lambda array: array[::-1])),
+    ("sizes", "negative multipliers of links", _blocks("link_multiplier", lambda array: -array - 1)),
+    ("sizes", "a link too many", _link(0, 2, 5)),
+    ("sizes", "a link twice", _link(0, 2, 5, times=2)),
+    ("sizes", "a link of a point with itself", _link(0, 2, 2)),
+    ("sizes", "a link of a block that is none", _link(3, 2, 5)),
+    ("sizes", "a negative unit", _unit),
+    ("twice", "a link of a size that two clusters have", _link(1, 2, 5)),
+    ("twice", "sizes that differ", _limit("sizes", [8, 10, 12])),
+    ("twice", "lower slack", _slack),
     ("limits", "a wider limit", _limit("size_max", 20)),
     ("limits", "a narrower limit", _limit("size_min", 10)),
     ("limits", "a negative limit", _limit("size_min", -1)),

@@ -3,7 +3,15 @@ import json
 import numpy as np
 import pytest
 
-from certimeans.proof.steps import BranchStep, CovarianceStep, InfeasibleStep, MergeStep, RelaxationStep, Step
+from certimeans.proof.steps import (
+    BlockStep,
+    BranchStep,
+    CovarianceStep,
+    InfeasibleStep,
+    MergeStep,
+    RelaxationStep,
+    Step,
+)
 from certimeans.proof.store import from_plain, pack, unpack
 
 BOUND = RelaxationStep(
@@ -16,10 +24,24 @@ BOUND = RelaxationStep(
     unit=2.5,
     weight_unit=1.0,
 )
+BLOCKS = BlockStep(
+    group_of=np.array([0, 1, 1]),
+    block_start=np.array([0, 1, 1]),
+    cut_start=np.array([0, 2]),
+    cut_member=np.array([0, 1], np.int32),
+    cut_coefficient=np.array([-1, 1], np.int8),
+    cut_multiplier=np.array([0.3]),
+    links=np.array([[1, 0, 1]], np.int32),
+    link_multiplier=np.array([0.2]),
+    row_multiplier=np.ones((2, 2)),
+    slack=np.ones((2, 3), np.float32),
+    unit=2.5,
+)
 STEPS: tuple[Step, ...] = (
     MergeStep(np.array([[0, 1, 2]])),
     CovarianceStep(),
     BOUND,
+    BLOCKS,
     InfeasibleStep(),
     BranchStep(0, 2, together=1, apart=2),
 )

@@ -1,5 +1,6 @@
 """Limits on sizes through the whole solver, against enumeration."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 
 import certimeans
-from certimeans import solve
+from certimeans import SolverSettings, solve
+from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.errors import InfeasibleError
 from certimeans.problem.instance import Instance
 from certimeans.proof.steps import SizeBranchStep
@@ -79,16 +81,24 @@ def unequal_points() -> Any:
     return random.normal(size=(30, 2)) + 2.5 * np.repeat([[0, 0], [1, 0], [0, 1]], 10, axis=0)
 
 
-def test_a_search_that_decides_sizes_is_proven_saved_and_resumed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [
+        replace(SolverSettings(), cutting_planes=CuttingPlaneSettings(max_rounds=1)),  # a block for each size
+        replace(SolverSettings(), memory_limit=150_000.0),  # one matrix: there is no room for more
+    ],
+    ids=["blocks", "anchors"],
+)
+def test_a_search_that_decides_sizes_is_proven_saved_and_resumed(settings: SolverSettings, tmp_path: Path) -> None:
     """The tree branches on sizes; one process, two, and a resumed search agree, and certificates are verified."""
     points, sizes = unequal_points(), [6, 9, 15]
-    whole = solve(points, 3, sizes=sizes)
+    whole = solve(points, 3, sizes=sizes, settings=settings)
     assert whole.status == "optimal"
     assert any(isinstance(node.decision, SizeDecision) for node in whole.tree)
-    together = solve(points, 3, sizes=sizes, n_jobs=2)
-    stopped = solve(points, 3, sizes=sizes, max_nodes=2, checkpoint=tmp_path / "saved")
+    together = solve(points, 3, sizes=sizes, n_jobs=2, settings=settings)
+    stopped = solve(points, 3, sizes=sizes, max_nodes=2, checkpoint=tmp_path / "saved", settings=settings)
     assert stopped.status == "node_limit"
-    resumed = solve(points, 3, sizes=sizes, checkpoint=tmp_path / "saved")
+    resumed = solve(points, 3, sizes=sizes, checkpoint=tmp_path / "saved", settings=settings)
     for result in (whole, together, resumed):
         assert result.objective == pytest.approx(whole.objective, rel=1e-4)
         result.save(tmp_path / "out", overwrite=True)  # with the page, on which the tree is drawn

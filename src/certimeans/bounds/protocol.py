@@ -113,6 +113,9 @@ class Answer:
         What a child, or the same problem later, may start from.
     rounds
         What was done.
+    sizes
+        Where sizes are prescribed and the relaxation tells them apart: for each different size a row that says how much
+        each super-point is in clusters of that size, between 0 and 1.
     """
 
     bound: Bound
@@ -120,6 +123,7 @@ class Answer:
     matrix: FloatArray | None = None
     start: Start | None = None
     rounds: tuple[RoundStatistics, ...] = ()
+    sizes: FloatArray | None = None
 
 
 class Bounder(Protocol):

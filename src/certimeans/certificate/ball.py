@@ -21,7 +21,7 @@ from certimeans._typing import BoolArray, FloatArray
 from certimeans.certificate.bound import clique_term, least_of_slack, slack_matrix
 from certimeans.certificate.exact import Integers, as_integers, power, rounded_down
 from certimeans.certificate.geometry import Geometry, GramData, PointData, SuperPoints
-from certimeans.certificate.read import Multipliers
+from certimeans.certificate.multipliers import Multipliers
 from certimeans.certificate.size_bounds import SizeTerms
 from certimeans.errors import InputError
 

@@ -56,7 +56,7 @@ from scipy.sparse import csr_array
 from certimeans._typing import BoolArray, FloatArray
 from certimeans.certificate.exact import as_integers, power, root, rounded_down
 from certimeans.certificate.geometry import EPS, TINY, UNDERFLOW, Geometry, PointData, SuperPoints, factor
-from certimeans.certificate.read import Multipliers
+from certimeans.certificate.multipliers import Multipliers
 from certimeans.certificate.size_bounds import SizeTerms
 
 _LARGEST = 1e100  # squares of larger numbers, and sums of them, could overflow

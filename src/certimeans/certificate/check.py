@@ -39,6 +39,7 @@ from certimeans.certificate.steps import (
     Verifier,
     branch_sizes,
     identical,
+    size_blocks,
     start_worker,
 )
 from certimeans.certificate.verification import Verification, shown
@@ -50,6 +51,7 @@ VERIFIERS: dict[str, Verifier] = {
     "branch_sizes": branch_sizes,
     "identical": identical,
     "parts": parts,
+    "size_blocks": size_blocks,
 }
 _ACCURACY = Fraction(1, 10**6)  # how far a claimed cost may be above the exact one, relatively
 
@@ -252,7 +254,7 @@ def _check_clustering(certificate: Certificate, data: Geometry) -> Fraction | No
 def _check_proof(certificate: Certificate, data: Geometry, arithmetic: Arithmetic, n_jobs: int) -> Outcome:
     """Return the bound of entry 0, proven in several processes if there is enough to do."""
     kinds = [step.kind for entry in certificate.proof for step in entry]
-    several = n_jobs > 1 and (kinds.count("relaxation") > 1 or "parts" in kinds)
+    several = n_jobs > 1 and (kinds.count("relaxation") + kinds.count("size_blocks") > 1 or "parts" in kinds)
     start = (data, arithmetic, certificate.k)
     with ProcessPoolExecutor(n_jobs, initializer=start_worker, initargs=start) if several else nullcontext() as pool:
         context = Context(certificate, data, arithmetic, pool, n_jobs)

@@ -15,6 +15,7 @@ import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.certificate.archive import Archive, read_json, require
+from certimeans.certificate.multipliers import BlockMultipliers, Multipliers
 from certimeans.certificate.sizes import Limits, Stated, read_sizes
 from certimeans.errors import MalformedCertificateError
 
@@ -25,34 +26,15 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     "merge": ("rows",),
     "covariance": (),
     "relaxation": ("groups", "cut_start", "cut_member", "cut_coefficient", "cut_multiplier", "slack"),
+    "size_blocks": (
+        *("groups", "block_start", "cut_start", "cut_member", "cut_coefficient", "cut_multiplier"),
+        *("link", "link_multiplier", "row_multiplier", "slack"),
+    ),
     "infeasible": (),
     "branch": (),
     "branch_sizes": (),
     "parts": (),
 }
-
-
-class Multipliers(NamedTuple):
-    """The multipliers of one relaxation. ``members``, ``coefficients``: entries of all cuts, one after another."""
-
-    groups: IntArray
-    size: int
-    unit: Fraction
-    weight_unit: Fraction
-    start: IntArray
-    members: IntArray
-    coefficients: IntArray
-    multipliers: FloatArray
-    slack: FloatArray
-    size_multipliers: FloatArray | None = None
-    anchors: tuple[int, ...] = ()
-
-    @classmethod
-    def none(cls, groups: IntArray, size: int, unit: Fraction) -> Multipliers:
-        """Return a relaxation without any multipliers, not even a matrix of zeros for the slack."""
-        nothing = np.zeros(0, dtype=np.int64)
-        none = np.zeros(0)
-        return cls(groups, size, unit, Fraction(1), np.zeros(1, dtype=np.int64), nothing, nothing, none, none)
 
 
 class Step(NamedTuple):
@@ -96,28 +78,8 @@ class Proof:
         """Return the arrays of a ``relaxation``; signs that depend on cannot-links are not checked here."""
         prefix = f"e{step.entry}s{step.number}_"
         load = self._archive.load
-        groups: IntArray = load(f"{prefix}groups", "<i8", (self.n,))
-        in_range(f"{prefix}groups", groups, self.n)
-        size = int(groups.max()) + 1
-        require(bool((np.bincount(groups) > 0).all()), f"{prefix}groups: some number below {size} has no point")
-        require(size <= _MOST_SUPER_POINTS, f"{prefix}groups: more than {_MOST_SUPER_POINTS} super-points")
-        require(size >= self.k, f"{prefix}groups: {size} super-points are fewer than {self.k} clusters")
-        most = _most_cuts(size)
-        start: IntArray = load(f"{prefix}cut_start", "<i8", (None,), most=most)
-        members = load(f"{prefix}cut_member", "<i4", (None,), most=most).astype(np.int64)
-        coefficients = load(f"{prefix}cut_coefficient", "|i1", (None,), most=most).astype(np.int64)
-        n_entries, n_cuts = len(members), len(start) - 1
-        require(
-            n_cuts >= 0 and start[0] == 0 and start[-1] == n_entries and bool((start[:-1] <= start[1:]).all()),
-            f"{prefix}cut_start must grow from 0 to the number of entries, {n_entries}",
-        )
-        require(len(coefficients) == n_entries, f"{prefix}cut_coefficient must have {n_entries} entries")
-        require(bool((coefficients != 0).all()), f"{prefix}cut_coefficient: an entry is 0")
-        in_range(f"{prefix}cut_member", members, size)
-        places = np.sort(np.repeat(np.arange(n_cuts), np.diff(start)) * size + members)
-        require(bool((places[:-1] != places[1:]).all()), f"{prefix}cut_member: a cut has a super-point twice")
-        multipliers = load(f"{prefix}cut_multiplier", "<f8", (n_cuts,))
-        require(bool((multipliers >= 0).all()), f"{prefix}cut_multiplier: a multiplier is negative")
+        groups, size = self._groups(prefix)
+        start, members, coefficients, multipliers = self._cuts(prefix, size, _most_cuts(size))
         slack = load(f"{prefix}slack", "<f4", (size * (size + 1) // 2,)).astype(np.float64)
         units = [Fraction(number(step.content, key, step.where)) for key in ("unit", "weight_unit")]
         require(min(units) > 0, f"{step.where}: unit and weight_unit must be positive")
@@ -130,6 +92,58 @@ class Proof:
             groups, size, units[0], units[1], start, members, coefficients, multipliers, slack, sizes, anchors
         )
 
+    def block_multipliers(self, step: Step, n_blocks: int) -> BlockMultipliers:
+        """Return the arrays of a ``size_blocks``."""
+        prefix = f"e{step.entry}s{step.number}_"
+        load = self._archive.load
+        groups, size = self._groups(prefix)
+        cuts = self._cuts(prefix, size, n_blocks * _most_cuts(size))
+        blocks: IntArray = load(f"{prefix}block_start", "<i8", (n_blocks + 1,))
+        good = blocks[0] == 0 and blocks[-1] == len(cuts[3]) and bool((blocks[:-1] <= blocks[1:]).all())
+        require(good, f"{prefix}block_start must grow from 0 to the number of cuts, {len(cuts[3])}")
+        links = load(f"{prefix}link", "<i4", (None, 3), most=n_blocks * size * size).astype(np.int64)
+        in_range(f"{prefix}link", links[:, :1], n_blocks)
+        in_range(f"{prefix}link", links[:, 1:], size)
+        require(bool((links[:, 1] < links[:, 2]).all()), f"{prefix}link: the smaller super-point comes first")
+        places = np.sort((links[:, 0] * size + links[:, 1]) * size + links[:, 2])
+        require(bool((places[:-1] != places[1:]).all()), f"{prefix}link: a link is there twice")
+        of_links = load(f"{prefix}link_multiplier", "<f8", (len(links),))
+        require(bool((of_links >= 0).all()), f"{prefix}link_multiplier: a multiplier is negative")
+        rows = load(f"{prefix}row_multiplier", "<f8", (n_blocks, size))
+        slack = load(f"{prefix}slack", "<f4", (n_blocks, size * (size + 1) // 2)).astype(np.float64)
+        unit = Fraction(number(step.content, "unit", step.where))
+        require(unit > 0, f"{step.where}: unit must be positive")
+        return BlockMultipliers(groups, size, unit, blocks, *cuts, links, of_links, rows, slack)
+
+    def _groups(self, prefix: str) -> tuple[IntArray, int]:
+        """Return the super-point of each point, and how many there are."""
+        groups: IntArray = self._archive.load(f"{prefix}groups", "<i8", (self.n,))
+        in_range(f"{prefix}groups", groups, self.n)
+        size = int(groups.max()) + 1
+        require(bool((np.bincount(groups) > 0).all()), f"{prefix}groups: some number below {size} has no point")
+        require(size <= _MOST_SUPER_POINTS, f"{prefix}groups: more than {_MOST_SUPER_POINTS} super-points")
+        require(size >= self.k, f"{prefix}groups: {size} super-points are fewer than {self.k} clusters")
+        return groups, size
+
+    def _cuts(self, prefix: str, size: int, most: int) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """Return where each cut starts, members and coefficients of all, and the multipliers."""
+        start: IntArray = self._archive.load(f"{prefix}cut_start", "<i8", (None,), most=most)
+        members = self._archive.load(f"{prefix}cut_member", "<i4", (None,), most=most).astype(np.int64)
+        coefficients = self._archive.load(f"{prefix}cut_coefficient", "|i1", (None,), most=most).astype(np.int64)
+        n_entries, n_cuts = len(members), len(start) - 1
+        require(
+            n_cuts >= 0 and start[0] == 0 and start[-1] == n_entries and bool((start[:-1] <= start[1:]).all()),
+            f"{prefix}cut_start must grow from 0 to the number of entries, {n_entries}",
+        )
+        require(len(coefficients) == n_entries, f"{prefix}cut_coefficient must have {n_entries} entries")
+        require(bool((coefficients != 0).all()), f"{prefix}cut_coefficient: an entry is 0")
+        in_range(f"{prefix}cut_member", members, size)
+        places = np.sort(np.repeat(np.arange(n_cuts), np.diff(start)) * size + members)
+        require(bool((places[:-1] != places[1:]).all()), f"{prefix}cut_member: a cut has a super-point twice")
+        multipliers = self._archive.load(f"{prefix}cut_multiplier", "<f8", (n_cuts,))
+        require(bool((multipliers >= 0).all()), f"{prefix}cut_multiplier: a multiplier is negative")
+        return start, members, coefficients, multipliers
+
     def _check_names(self, others: set[str], other_bytes: int, file: str) -> None:
         """Require that the archive has nothing but what the proof names, and that it cannot be larger than that."""
         steps = [step for entry in self.proof for step in entry]
@@ -138,7 +152,9 @@ class Proof:
         extra = sorted(self._archive.names() - names)
         require(not extra, f"{file}: nothing uses the array {extra[0] if extra else ''}")
         n, size = self.n, min(self.n, _MOST_SUPER_POINTS)
-        largest = {"merge": 8 * n * (self.k + 1), "relaxation": 8 * n + 21 * _most_cuts(size) + 2 * size * (size + 1)}
+        relaxation = 8 * n + 21 * _most_cuts(size) + 2 * size * (size + 1)
+        largest = {"merge": 8 * n * (self.k + 1), "relaxation": relaxation}
+        largest["size_blocks"] = self.k * (relaxation + 20 * size * size + 8 * size + 8)
         limit = other_bytes + sum(largest.get(step.kind, 0) for step in steps) + 4096 * len(names)
         require(self._archive.total_bytes() <= limit, f"{file}: this is far larger than it has to be")
 
@@ -159,7 +175,8 @@ class PartProof(Proof):
         self.proof = entries_of(content)
         kinds = {step.kind for entry in self.proof for step in entry}
         require(not kinds & {"parts", "identical"}, f"{path.name}: a part has no parts, and no identical points")
-        require("branch_sizes" not in kinds, f"{path.name}: a part of a cluster has none of the prescribed sizes")
+        of_sizes = kinds & {"branch_sizes", "size_blocks"}
+        require(not of_sizes, f"{path.name}: a part of a cluster has none of the prescribed sizes")
         self._archive = Archive(path)
         try:
             members: IntArray = self._archive.load("members", "<i8", (None,), most=whole)

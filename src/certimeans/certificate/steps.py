@@ -20,9 +20,11 @@ from threadpoolctl import threadpool_limits
 from certimeans._typing import BoolArray
 from certimeans.certificate.archive import require
 from certimeans.certificate.ball import covariance_in_balls, relaxation_in_balls
+from certimeans.certificate.blocks import BlockTerms, blocks_in_balls, blocks_in_floats
 from certimeans.certificate.bound import covariance_in_floats, relaxation_in_floats
 from certimeans.certificate.geometry import Geometry
-from certimeans.certificate.read import Certificate, Multipliers, Proof, Step
+from certimeans.certificate.multipliers import BlockMultipliers, Multipliers
+from certimeans.certificate.read import Certificate, Proof, Step
 from certimeans.certificate.size_bounds import SizeTerms
 from certimeans.certificate.state import State
 from certimeans.errors import CertificateError, MalformedCertificateError
@@ -30,6 +32,7 @@ from certimeans.orphans import end_with_parent
 
 Arithmetic = Literal["float", "ball"]
 RELAXATION = {"float": relaxation_in_floats, "ball": relaxation_in_balls}
+BLOCKS = {"float": blocks_in_floats, "ball": blocks_in_balls}
 COVARIANCE = {"float": covariance_in_floats, "ball": covariance_in_balls}
 
 
@@ -116,6 +119,28 @@ def relaxation(context: Context, state: State, step: Step) -> Bound:
     if context.pool is not None:
         return context.pool.submit(_prove_in_pool, proof, forbidden, sizes)
     return RELAXATION[context.arithmetic](context.data, proof, forbidden, context.certificate.k, sizes)
+
+
+def size_blocks(context: Context, state: State, step: Step) -> Bound:
+    """Compute the bound that multipliers of a relaxation with a block for each prescribed size prove."""
+    certificate, limits = context.certificate, context.certificate.limits
+    exact = [] if limits is None or not limits.is_exact else [low for low, _ in limits.slots]
+    if limits is None or not exact or certificate.has_size_rows or min(exact) <= 0:
+        raise CertificateError(f"{step.where}: no positive sizes are prescribed, or they do not count weights")
+    proof = certificate.block_multipliers(step, len(set(exact)))
+    forbidden = state.forbidden(proof.groups, proof.size, step.where)
+    amounts, decided = limits.totals(proof.groups, proof.size), state.decided_sizes(proof.groups)
+    if sum(exact) != sum(amounts):
+        return math.inf  # no clustering has these sizes
+    terms = BlockTerms.of(amounts, exact, decided, forbidden)
+    several = [g for g in proof.links[:, 0].tolist() if terms.counts[g] > 1]
+    if several:
+        raise CertificateError(f"{step.where}: a link for the size number {several[0]}, which several clusters have")
+    if context.data.is_zero:
+        return 0.0
+    if context.pool is not None:
+        return context.pool.submit(_prove_blocks_in_pool, proof, terms)
+    return BLOCKS[context.arithmetic](context.data, proof, terms)
 
 
 def _size_terms(certificate: Proof, state: State, proof: Multipliers) -> SizeTerms | None:
@@ -217,3 +242,8 @@ def start_worker(data: Geometry, arithmetic: Arithmetic, k: int) -> None:
 def _prove_in_pool(proof: Multipliers, forbidden: BoolArray, sizes: SizeTerms | None) -> float:
     data, arithmetic, k = worker_context["context"]
     return RELAXATION[arithmetic](data, proof, forbidden, k, sizes)
+
+
+def _prove_blocks_in_pool(proof: BlockMultipliers, terms: BlockTerms) -> float:
+    data, arithmetic, _ = worker_context["context"]
+    return BLOCKS[arithmetic](data, proof, terms)

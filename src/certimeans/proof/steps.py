@@ -86,6 +86,42 @@ class RelaxationStep:
 
 
 @dataclass(frozen=True, eq=False)
+class BlockStep:
+    """Multipliers of the relaxation that has a block for each different one of the prescribed sizes.
+
+    Attributes
+    ----------
+    group_of
+        The super-point of each point.
+    block_start
+        The cuts of block g are those number ``block_start[g]:block_start[g + 1]``.
+    cut_start, cut_member, cut_coefficient, cut_multiplier
+        As in :class:`RelaxationStep`.
+    links, link_multiplier
+        Rows of a block and two super-points, the smaller one first, and a multiplier for each.
+    row_multiplier
+        For each block a number for each super-point.
+    slack
+        For each block the upper triangle of V, row by row, diagonal included.
+    unit
+        Costs are counted in this.
+    """
+
+    kind: ClassVar[str] = "size_blocks"
+    group_of: IntArray
+    block_start: IntArray
+    cut_start: IntArray
+    cut_member: NDArray[np.int32]
+    cut_coefficient: NDArray[np.int8]
+    cut_multiplier: FloatArray
+    links: NDArray[np.int32]
+    link_multiplier: FloatArray
+    row_multiplier: FloatArray
+    slack: NDArray[np.float32]
+    unit: float
+
+
+@dataclass(frozen=True, eq=False)
 class InfeasibleStep:
     """No clustering satisfies what is known here; a reader has to decide it again."""
 
@@ -112,7 +148,7 @@ class SizeBranchStep:
     entries: tuple[int, ...]
 
 
-BoundStep: TypeAlias = CovarianceStep | RelaxationStep
+BoundStep: TypeAlias = CovarianceStep | RelaxationStep | BlockStep
 
 
 @dataclass(frozen=True)
@@ -155,6 +191,7 @@ Step: TypeAlias = (
     | MergeStep
     | CovarianceStep
     | RelaxationStep
+    | BlockStep
     | InfeasibleStep
     | BranchStep
     | SizeBranchStep

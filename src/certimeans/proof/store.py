@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certimeans.proof.steps import (
+    BlockStep,
     BranchStep,
     CovarianceStep,
     IdenticalStep,
@@ -42,6 +43,12 @@ _RELAXATION_ARRAYS = {
     "cut_multiplier": ("cut_multiplier", "<f8"),
     "slack": ("slack", "<f4"),
 }
+_BLOCK_ARRAYS = _RELAXATION_ARRAYS | {
+    "block_start": ("block_start", "<i8"),
+    "link": ("links", "<i4"),
+    "link_multiplier": ("link_multiplier", "<f8"),
+    "row_multiplier": ("row_multiplier", "<f8"),
+}
 
 
 def to_plain(step: Step) -> tuple[Plain, Arrays]:
@@ -58,6 +65,9 @@ def to_plain(step: Step) -> tuple[Plain, Arrays]:
             plain["anchors"] = list(step.anchors)
         if step.size_multiplier is not None:
             arrays["size_multiplier"] = step.size_multiplier.astype("<f8")
+    elif isinstance(step, BlockStep):
+        plain["unit"] = step.unit
+        arrays |= {name: getattr(step, field).astype(dtype) for name, (field, dtype) in _BLOCK_ARRAYS.items()}
     elif isinstance(step, BranchStep):
         plain |= {"pair": [step.i, step.j], "together": step.together, "apart": step.apart}
     elif isinstance(step, SizeBranchStep):
@@ -84,19 +94,24 @@ def from_plain(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     if kind == SizeBranchStep.kind:
         return SizeBranchStep(int(plain["point"]), tuple(int(entry) for entry in plain["entries"]))
     if kind == RelaxationStep.kind:
-        fields = {
-            field: np.ascontiguousarray(arrays[name].astype(np.dtype(dtype).newbyteorder("=")))
-            for name, (field, dtype) in _RELAXATION_ARRAYS.items()
-        }
         sizes = arrays.get("size_multiplier")
         return RelaxationStep(
             unit=float(plain["unit"]),
             weight_unit=float(plain["weight_unit"]),
             size_multiplier=None if sizes is None else np.ascontiguousarray(sizes.astype(np.float64)),
             anchors=tuple(int(a) for a in plain.get("anchors", ())),
-            **fields,
+            **_fields(arrays, _RELAXATION_ARRAYS),
         )
+    if kind == BlockStep.kind:
+        return BlockStep(unit=float(plain["unit"]), **_fields(arrays, _BLOCK_ARRAYS))
     raise ValueError(f"unknown kind of step {kind!r}")
+
+
+def _fields(arrays: Mapping[str, NDArray[Any]], names: Mapping[str, tuple[str, str]]) -> Arrays:
+    return {
+        field: np.ascontiguousarray(arrays[name].astype(np.dtype(dtype).newbyteorder("=")))
+        for name, (field, dtype) in names.items()
+    }
 
 
 def pack(steps: Sequence[Step]) -> tuple[list[Plain], Arrays]:

@@ -11,10 +11,13 @@ from certimeans.search.node import AnyDecision, Decision, SizeDecision
 _LEAST_DEVIATION = 0.002
 """From what share on a size that the relaxation sees counts as none of those prescribed."""
 
+_LEAST_UNDECIDED = 0.02
+"""The same for how much a super-point is in clusters of several sizes."""
 
-def branches(matrix: FloatArray, points: SuperPoints) -> tuple[AnyDecision, ...]:
+
+def branches(matrix: FloatArray, points: SuperPoints, sizes: FloatArray | None = None) -> tuple[AnyDecision, ...]:
     """Choose decisions that between them cover every clustering; none if everything is decided."""
-    anchor = branching_anchor(matrix, points)
+    anchor = branching_anchor(matrix, points) if sizes is None else undecided_anchor(matrix, sizes)
     if anchor is not None:
         assert points.limits is not None  # noqa: S101  # else there are no sizes
         point = int(points.first_points[anchor])
@@ -48,6 +51,20 @@ def branching_anchor(matrix: FloatArray, points: SuperPoints) -> int | None:
     score[decided] = -np.inf
     best = int(np.argmax(score))
     return best if np.isfinite(score[best]) else None
+
+
+def undecided_anchor(matrix: FloatArray, sizes: FloatArray) -> int | None:
+    """Choose a super-point of which the relaxation does not know the size of its cluster; ``None`` if it knows all.
+
+    We take the one where 1 - sum_g (x^g_i)^2, times sum_j Y_ij^2 / Y_ii as in :func:`branching_anchor`, is largest.
+    """
+    shares = np.clip(sizes, 0.0, None)
+    shares = shares / np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
+    undecided = 1.0 - (shares**2).sum(axis=0)
+    own = np.maximum(np.diag(matrix), np.finfo(float).tiny)
+    score = undecided * (matrix * matrix).sum(axis=1) / own
+    best = int(np.argmax(score))
+    return best if undecided[best] > _LEAST_UNDECIDED else None
 
 
 def branching_pair(matrix: FloatArray, points: SuperPoints) -> tuple[int, int] | None:

@@ -13,7 +13,11 @@ import numpy as np
 from certimeans._typing import IntArray
 from certimeans.bounds.covariance import CovarianceBounder, covariance_bound
 from certimeans.bounds.protocol import Answer, Bound, Bounder, Question, RoundStatistics, StopReason, nothing_proven
+from certimeans.bounds.relaxation.blocks.bounder import BlockBounder, BlockStart
+from certimeans.bounds.relaxation.blocks.model import has_blocks
+from certimeans.bounds.relaxation.blocks.proof import prove_blocks_again
 from certimeans.bounds.relaxation.bounder import LARGEST_SIZE, RelaxationBounder, WarmStart
+from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.proof import prove_again as prove_relaxation_again
 from certimeans.deadline import Deadline
@@ -26,7 +30,15 @@ from certimeans.presolve.graph import Contradiction, Graph, connected
 from certimeans.presolve.packing import find_packing
 from certimeans.presolve.reduce import Presolved, infer
 from certimeans.problem.clustering import Clustering, by_first_appearance
-from certimeans.proof.steps import CovarianceStep, IdenticalStep, InfeasibleStep, MergeStep, RelaxationStep, Step
+from certimeans.proof.steps import (
+    BlockStep,
+    CovarianceStep,
+    IdenticalStep,
+    InfeasibleStep,
+    MergeStep,
+    RelaxationStep,
+    Step,
+)
 from certimeans.search.background import LARGE_SIZE
 from certimeans.search.branching import branches
 from certimeans.search.decisions import as_pairs, pairs_of_groups, with_decided_sizes
@@ -133,8 +145,9 @@ class _Evaluation:
             self._ask_others(points)
         if self._is_done():
             return self._outcome(NodeStatus.PRUNED)
-        bounder = RelaxationBounder(self.settings.cutting_planes)
-        needed, allowed = bounder.bytes_needed(points), memory_limit(self.settings.memory_limit)
+        allowed = memory_limit(self.settings.memory_limit)
+        bounder = _relaxation_of(points, self.settings.cutting_planes, allowed)
+        needed = bounder.bytes_needed(points)
         if needed > allowed or points.size > LARGEST_SIZE:
             self._search(points, self.settings.long_search, colouring=colouring)
             return self._outcome(NodeStatus.PRUNED, remark=_too_large(points.size, needed, allowed))
@@ -176,7 +189,7 @@ class _Evaluation:
 
     def _branch(self, points: SuperPoints, answer: Answer) -> NodeOutcome:
         assert answer.matrix is not None  # noqa: S101  # the relaxation always has one
-        children = branches(answer.matrix, points)
+        children = branches(answer.matrix, points, answer.sizes)
         status = NodeStatus.BRANCHED if children else NodeStatus.PRUNED
         return self._outcome(status, answer if children else None, children=children)
 
@@ -193,7 +206,7 @@ class _Evaluation:
     def _starts_at_the_root(self) -> bool:
         """Whether the node's super-points are those of presolve: nothing is inherited, or only multipliers are."""
         start, groups = self.task.inheritance, self.presolved.super_points.group_of
-        return start is None or (isinstance(start, WarmStart) and np.array_equal(start.group_of, groups))
+        return start is None or (isinstance(start, (WarmStart, BlockStart)) and np.array_equal(start.group_of, groups))
 
     def _ask(
         self, bounder: Bounder, points: SuperPoints, checked: Callable[[Bound], Bound] = lambda bound: bound
@@ -329,6 +342,14 @@ class _Evaluation:
         )
 
 
+def _relaxation_of(points: SuperPoints, settings: CuttingPlaneSettings, allowed: float) -> Bounder:
+    """Choose the relaxation: with a block for each prescribed size if sizes are unequal and memory allows it."""
+    blocks = BlockBounder(settings)
+    if has_blocks(points) and 1 < points.n_clusters < points.size and blocks.bytes_needed(points) <= allowed:
+        return blocks
+    return RelaxationBounder(settings)
+
+
 def node_super_points(
     presolved: Presolved, task: NodeTask, deadline: Deadline | None = None
 ) -> tuple[SuperPoints, IntArray]:
@@ -340,7 +361,7 @@ def node_super_points(
         If the decisions contradict the constraints or each other.
     """
     instance, parent = presolved.instance, task.inheritance
-    groups = parent.group_of if isinstance(parent, WarmStart) else presolved.super_points.group_of
+    groups = parent.group_of if isinstance(parent, (WarmStart, BlockStart)) else presolved.super_points.group_of
     points = with_decided_sizes(contract(instance, groups), task.decisions)
     pairs = as_pairs(task.decisions, instance.limits)
     merged = connected(points.size, pairs_of_groups(pairs, groups, together=True))
@@ -370,19 +391,22 @@ def prove_again(presolved: Presolved, decisions: tuple[AnyDecision, ...], steps:
     if isinstance(step, CovarianceStep):
         points = _stated(presolved, decisions, by_first_appearance(proven))
         return points.scale.to_user(covariance_bound(points))
-    if not isinstance(step, RelaxationStep):
+    if not isinstance(step, (RelaxationStep, BlockStep)):
         raise ValueError(f"a step of kind {step.kind!r} proves no bound")  # noqa: TRY004  # a file's fault
     check_groups(step.group_of, proven, instance.n_clusters)
     points = _stated(presolved, decisions, step.group_of)
-    if (step.unit, step.weight_unit) != (points.scale.unit, points.scale.weight_unit):
+    weight_unit = step.weight_unit if isinstance(step, RelaxationStep) else points.scale.weight_unit
+    if (step.unit, weight_unit) != (points.scale.unit, points.scale.weight_unit):
         raise ValueError("multipliers in other units")
+    if isinstance(step, BlockStep):
+        return points.scale.to_user(prove_blocks_again(step, points).safe_lower_bound)
     bound = prove_relaxation_again(step, Relaxation.from_super_points(points))
     return points.scale.to_user(bound.safe_lower_bound)
 
 
 def resumed_inheritance(
     presolved: Presolved, decisions: tuple[AnyDecision, ...], steps: tuple[Step, ...]
-) -> WarmStart | None:
+) -> WarmStart | BlockStart | None:
     """Rebuild what a node starts from, given what proves a bound on the way to it; ``None`` if that does not fit it.
 
     Parameters
@@ -393,10 +417,13 @@ def resumed_inheritance(
         As for :func:`prove_again`, which accepted them with the decisions of the node that they belong to.
     """
     step = steps[-1]
-    if not isinstance(step, RelaxationStep):
+    if not isinstance(step, (RelaxationStep, BlockStep)):
         return None
     try:
-        return WarmStart.from_step(_stated(presolved, decisions, step.group_of), step)
+        points = _stated(presolved, decisions, step.group_of)
+        if isinstance(step, BlockStep):
+            return BlockStart.from_step(points, step)
+        return WarmStart.from_step(points, step)
     except ValueError:  # decisions of an edited file may part what the step has in one group
         return None
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from certimeans.proof.steps import (
+    BlockStep,
     BranchStep,
     CovarianceStep,
     IdenticalStep,
@@ -81,7 +82,7 @@ _STATUS = {
 
 def is_bound(step: Step) -> bool:
     """Whether a step proves a bound."""
-    return isinstance(step, (CovarianceStep, RelaxationStep, PartsStep))
+    return isinstance(step, (CovarianceStep, RelaxationStep, BlockStep, PartsStep))
 
 
 def is_inference(step: Step) -> bool:

@@ -19,7 +19,7 @@ from certimeans.bounds.relaxation.proof import prove_again
 from certimeans.deadline import Deadline
 from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.contract import SuperPoints
-from certimeans.proof.steps import BoundStep, CovarianceStep
+from certimeans.proof.steps import BoundStep, CovarianceStep, RelaxationStep
 
 _SLACK_BITS = 11
 """Bits of the slack that are kept: its rounding hardly changes a bound, and fewer bits make smaller certificates."""
@@ -146,8 +146,9 @@ def prove_part_again(part: Part, step: BoundStep) -> float:
         return 0.0
     if isinstance(step, CovarianceStep):
         return _cheap_bound(points).value
-    is_same = np.array_equal(step.group_of, part.group_of)
-    if not is_same or (step.unit, step.weight_unit) != (points.scale.unit, points.scale.weight_unit):
+    if not isinstance(step, RelaxationStep) or not np.array_equal(step.group_of, part.group_of):
+        raise ValueError("multipliers of another part")
+    if (step.unit, step.weight_unit) != (points.scale.unit, points.scale.weight_unit):
         raise ValueError("multipliers of another part")
     return points.scale.to_user(prove_again(step, Relaxation.from_super_points(points)).safe_lower_bound)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
@@ -10,19 +12,14 @@ from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.safe_bound import SafeBound, safe_lower_bound
 from certimeans.presolve.contract import SuperPoints
-from certimeans.proof.steps import RelaxationStep
+from certimeans.proof.steps import BlockStep, RelaxationStep
 
 
 def pack(points: SuperPoints, cuts: Cuts, bound: SafeBound, anchors: tuple[int, ...] = ()) -> RelaxationStep:
     """Keep what a bound was proven from, in the precision in which certificates store it."""
-    cuts = cuts.with_multipliers(bound.multipliers).purged()
-    used = cuts.members >= 0
     return RelaxationStep(
         group_of=points.group_of,
-        cut_start=np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int64),
-        cut_member=cuts.members[used],
-        cut_coefficient=cuts.coefficients[used],
-        cut_multiplier=cuts.multipliers,
+        **arrays_of_cuts(cuts.with_multipliers(bound.multipliers).purged()),
         slack=bound.slack[np.triu_indices(points.size)],
         unit=points.scale.unit,
         weight_unit=points.scale.weight_unit,
@@ -31,18 +28,41 @@ def pack(points: SuperPoints, cuts: Cuts, bound: SafeBound, anchors: tuple[int, 
     )
 
 
+def arrays_of_cuts(cuts: Cuts) -> dict[str, Any]:
+    """Return cuts with their multipliers as steps hold them."""
+    used = cuts.members >= 0
+    return {
+        "cut_start": np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int64),
+        "cut_member": cuts.members[used],
+        "cut_coefficient": cuts.coefficients[used],
+        "cut_multiplier": cuts.multipliers,
+    }
+
+
 def cuts_of(step: RelaxationStep, size: int) -> Cuts:
-    """Return the cuts of a step with their multipliers, after checking that they are such.
+    """Return the cuts of a step with their multipliers, after checking that they, and the slack, are such.
 
     Raises
     ------
     ValueError
         If the step is none that this package writes for so many super-points.
     """
+    if step.slack.shape != (size * (size + 1) // 2,):
+        raise ValueError("multipliers that do not belong to these super-points")
+    return cuts_of_arrays(step, size)
+
+
+def cuts_of_arrays(step: RelaxationStep | BlockStep, size: int) -> Cuts:
+    """Return the cuts of a step with their multipliers, after checking that they are such.
+
+    Raises
+    ------
+    ValueError
+        If they are no cuts of so many super-points.
+    """
     counts, members = np.diff(step.cut_start), step.cut_member
     is_well_formed = (
         counts.ndim == 1
-        and step.slack.shape == (size * (size + 1) // 2,)
         and step.cut_multiplier.shape == counts.shape
         and members.shape == step.cut_coefficient.shape == (int(counts.sum()),)
         and (counts.size == 0 or 0 < counts.min() <= counts.max() <= MAX_SUPPORT)
@@ -59,7 +79,7 @@ def cuts_of(step: RelaxationStep, size: int) -> Cuts:
     return cuts
 
 
-def _unpacked(step: RelaxationStep, counts: IntArray) -> Cuts:
+def _unpacked(step: RelaxationStep | BlockStep, counts: IntArray) -> Cuts:
     used = np.arange(MAX_SUPPORT) < counts[:, None]
     members = np.full(used.shape, -1, dtype=np.int32)
     coefficients = np.zeros(used.shape, dtype=np.int8)

@@ -113,7 +113,7 @@ class SpectralProjector:
     """
 
     def __init__(
-        self, direction: FloatArray, rank: int, seed: int = 0, settings: SpectralSettings | None = None
+        self, direction: FloatArray, rank: float, seed: int = 0, settings: SpectralSettings | None = None
     ) -> None:
         self.settings = settings or SpectralSettings()
         self.direction = direction

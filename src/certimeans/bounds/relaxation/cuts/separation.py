@@ -100,13 +100,18 @@ class Separator:
         self.threshold = max(self.settings.final_threshold, self.threshold * self.settings.threshold_decay)
         return True
 
-    def find(self, matrix: FloatArray, relaxation: Relaxation, deadline: Deadline | None = None) -> Cuts:
-        """Return new cuts, with multiplier 0, that ``matrix`` (a Y) violates; fewer if the deadline passes."""
+    def find(
+        self, matrix: FloatArray, relaxation: Relaxation, deadline: Deadline | None = None, level: float | None = None
+    ) -> Cuts:
+        """Return new cuts, with multiplier 0, that ``matrix`` (a Y) violates; fewer if the deadline passes.
+
+        Violations are relative to ``level``, by default the mean of Z_ii.
+        """
         deadline = deadline or Deadline()
         shared = matrix / np.outer(relaxation.root_weights, relaxation.root_weights)
         if not np.isfinite(shared).all():
             return Cuts.none()
-        threshold = self.threshold * float(np.diag(shared).mean())
+        threshold = self.threshold * (float(np.diag(shared).mean()) if level is None else level)
         found = self._pairs(shared, threshold)
         found = found.extended(self._triangles(shared, threshold, deadline))
         found = found.extended(self._stars(shared, threshold, deadline))

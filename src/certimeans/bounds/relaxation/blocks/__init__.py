@@ -1,0 +1,1 @@
+"""The relaxation for prescribed unequal sizes: one matrix for each different size."""

@@ -1,0 +1,167 @@
+r"""From any multipliers of the blocks to a rigorous lower bound.
+
+**Theorem.** For ANY rho^g in R^s, mu >= 0 (of cuts <B_c, Y^g> <= 0), lambda >= 0 (of links), and V^g symmetric, let ::
+
+    G^g  =  C + R^g + sum_c mu_c B_c + L^g - V^g,
+
+where R^g_ij = (rho_i a_j + a_i rho_j) / 2, less pi_g rho_i / a_i on the diagonal, is the sum of the equations (1) of
+:mod:`.model`, each times its multiplier, and L^g the matrix of the links: with T^g_ij the multiplier of the link of
+block g on i and j, it has pi_g (sum_h T^h_ij - 2 T^g_ij) / (2 a_i a_j) beside the diagonal and pi_g sum_j T^g_ij /
+a_i^2 on it. Every clustering has ::
+
+    cost  >=  scatter + sum_g <G^g, Y^g> + sum_g <V^g, Y^g> - sum of lambda,
+
+where <G^g, Y^g> is at least the sum of the m_g lowest eigenvalues of G^g, and ::
+
+    sum_g <V^g, Y^g>  >=  sum_i min over open g of V^g_ii a_i^2 / pi_g  +  sum_{i != j} min(V^g_ij, 0) a_i a_j / pi_g,
+
+closed entries left out, because i is in a cluster of exactly one size. Lowering an entry of G^g only lowers the right
+side, since Y^g >= 0.
+
+**Rounding** is treated as in :mod:`certimeans.bounds.relaxation.safe_bound`: entries of G^g are lowered by bounds on
+the errors of the sums that they are; V is what is stored; everything else is a handful of sums.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certimeans._typing import FloatArray
+from certimeans.bounds.eigenvalues import LARGEST, lowest_eigenvalue_sum
+from certimeans.bounds.relaxation.blocks.model import BlockCuts, Links, SizeBlocks
+from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.safe_bound import ALL_BITS
+from certimeans.problem.rounding import UNIT_ROUNDOFF, rounding_factor
+
+_UNDERFLOW = 1e-270  # above all that can underflow on the way to one number
+_ROOM_FOR_CHECKERS = 8.0  # how many times the allowance for rounding is taken
+
+
+class BlockBound(NamedTuple):
+    """A proven bound and what proves it.
+
+    Attributes
+    ----------
+    unsafe_lower_bound
+        The bound before the allowance for rounding: for information only.
+    cuts
+        With the multipliers mu and lambda.
+    row_multipliers
+        rho: a row for each block.
+    slack
+        V: for each block a matrix of which the upper triangle counts.
+    """
+
+    safe_lower_bound: float
+    unsafe_lower_bound: float
+    cuts: BlockCuts
+    row_multipliers: FloatArray
+    slack: NDArray[np.float32]
+
+
+def no_bound(blocks: SizeBlocks) -> BlockBound:
+    """Return what is proven by nothing."""
+    nothing = np.empty((blocks.n_blocks, 0, 0), dtype=np.float32)
+    return BlockBound(-np.inf, -np.inf, BlockCuts.none(blocks.n_blocks), np.empty((blocks.n_blocks, 0)), nothing)
+
+
+def block_bound(
+    blocks: SizeBlocks,
+    cuts: BlockCuts,
+    row_multipliers: FloatArray,
+    wish: FloatArray,
+    slack_bits: int = ALL_BITS,
+) -> BlockBound:
+    """Prove a lower bound on the cost of every clustering.
+
+    Parameters
+    ----------
+    cuts
+        With multipliers; negative ones count as zero.
+    row_multipliers
+        rho; any numbers.
+    wish
+        The solver's wish for V, before it is rounded; only upper triangles are read. Any matrices are allowed.
+    slack_bits
+        Bits of V's mantissas that are used.
+    """
+    given = [cut.multipliers for cut in cuts.cuts]
+    if not all(np.isfinite(values).all() for values in (*given, cuts.links.multipliers, row_multipliers, wish)):
+        return no_bound(blocks)
+    cuts = BlockCuts(
+        tuple(cut.with_multipliers(np.maximum(cut.multipliers, 0.0)) for cut in cuts.cuts),
+        Links(cuts.links.places, np.maximum(cuts.links.multipliers, 0.0)),
+    )
+    slack = np.triu(wish).astype(np.float32)
+    if slack_bits < ALL_BITS:
+        slack.view(np.uint32)[...] &= np.uint32((0xFFFFFFFF << (ALL_BITS - slack_bits)) & 0xFFFFFFFF)
+    with np.errstate(over="ignore", invalid="ignore"):
+        of_slack, error = _least_of_slack(blocks, slack)
+        of_links = math.fsum(cuts.links.multipliers)
+        constant = blocks.scatter - of_links + of_slack
+        error += 8 * UNIT_ROUNDOFF * (abs(blocks.scatter) + of_links + abs(of_slack)) + _UNDERFLOW
+        table = cuts.links.table(blocks.n_blocks, blocks.size)
+        total = table.sum(axis=0)
+        for g in range(blocks.n_blocks):
+            matrix = _lowered_matrix(blocks, g, cuts, row_multipliers[g], (table[g], total), slack[g])
+            if not np.abs(matrix).max() < LARGEST:
+                return no_bound(blocks)
+            value, value_error = lowest_eigenvalue_sum(matrix, blocks.counts[g], 0.0)
+            constant += value
+            error += value_error + 4 * UNIT_ROUNDOFF * (abs(constant) + abs(value))
+    if not abs(constant) < LARGEST:
+        return no_bound(blocks)
+    error += blocks.relaxation.objective_error
+    return BlockBound(constant - _ROOM_FOR_CHECKERS * error, constant, cuts, row_multipliers, slack)
+
+
+def _least_of_slack(blocks: SizeBlocks, slack: NDArray[np.float32]) -> tuple[float, float]:
+    """Return what sum_g <V^g, Y^g> is at least, and a bound on the error of that number."""
+    shares = blocks.roots**2
+    own = slack.diagonal(axis1=1, axis2=2).astype(np.float64) * shares / blocks.sizes[:, None]
+    own = np.where(blocks.is_open, own, np.inf).min(axis=0)
+    own = np.where(np.isfinite(own), own, 0.0)  # without an open size there is no clustering, and anything is true
+    value, magnitude = math.fsum(own), math.fsum(np.abs(own))
+    below = np.minimum(np.triu(slack, 1), 0.0) * np.where(blocks.closed, 0.0, blocks.most)
+    rest = 2.0 * float(below.sum())
+    return value + rest, rounding_factor(3 * blocks.size + 64) * (magnitude + abs(rest)) + _UNDERFLOW
+
+
+def _lowered_matrix(
+    blocks: SizeBlocks,
+    g: int,
+    cuts: BlockCuts,
+    rows: FloatArray,
+    links: tuple[FloatArray, FloatArray],
+    slack: NDArray[np.float32],
+) -> FloatArray:
+    """Return G^g, less a bound on the error of each entry."""
+    block, roots, share = blocks.block(g), blocks.roots, blocks.sizes[g]
+    objective = blocks.relaxation.objective
+    cut_rows = CutRows.build(cuts.cuts[g], block)
+    total, magnitude, terms = cut_rows.weighted_sum(cuts.cuts[g].multipliers * cut_rows.norms)
+    error = 2 * rounding_factor(terms + 48) * magnitude
+    outer = np.outer(rows, roots)
+    of_rows = 0.5 * (outer + outer.T)
+    of_links = 0.5 * share * (links[1] - 2.0 * links[0]) / np.outer(roots, roots)
+    size_of_links = 0.5 * share * (links[1] + 2.0 * links[0]) / np.outer(roots, roots)
+    magnitude = 0.5 * (np.abs(outer) + np.abs(outer.T)) + size_of_links
+    diagonal = np.diag_indices(blocks.size)
+    from_rows = share * rows / roots
+    own = share * links[0].sum(axis=1) / roots**2
+    of_rows[diagonal] -= from_rows
+    of_links[diagonal] = own
+    magnitude[diagonal] += np.abs(from_rows) + own
+    # Sums of multipliers of links: of all blocks in an entry, of a whole row on the diagonal.
+    error += rounding_factor(blocks.size + blocks.n_blocks + len(cuts.links) // blocks.size + 48) * magnitude
+    matrix = objective + total + of_rows + of_links
+    error += 8 * UNIT_ROUNDOFF * (np.abs(objective) + np.abs(total) + np.abs(of_rows) + np.abs(of_links))
+    matrix -= slack
+    matrix -= np.triu(slack, 1).T
+    matrix -= error + 4 * UNIT_ROUNDOFF * np.abs(matrix) + _UNDERFLOW
+    lowered: FloatArray = np.minimum(matrix, matrix.T)
+    return lowered
