@@ -38,6 +38,7 @@ from certimeans.status import SolveStatus, pruning_cost, relative_gap
 
 _POLL_SECONDS = 0.1
 _GRACE_SECONDS = 0.3
+_SECONDS_OF_ROOT_ALONE = 1.0  # most roots are solved by then, sooner than with a search beside them
 """How long nodes that were told to stop may take to return their bounds."""
 
 
@@ -88,6 +89,7 @@ class Coordinator:
         self.settings = settings or NodeSettings()
         self.tree = Tree()
         self._root_start: Inheritance | None = None
+        self._has_searched = False  # beside the root
         self._on_progress = on_progress
         self._checkpointer = checkpointer or Checkpointer(None)
         self._open = OpenNodes()
@@ -129,13 +131,12 @@ class Coordinator:
         if not self.tree.nodes:
             self._enqueue(self.tree.add(-1, None, self.incumbent.nothing_proven), self._root_start)
             self._announce()
-            self._submit()
-            self._search_beside_the_root()
         status: SolveStatus | None = None
         while status is None and (self._open or self._running.nodes()):
             status = self._stop_reason()
             if status is None:
                 self._submit()
+                self._search_beside_the_root()
                 self._collect(_POLL_SECONDS)
         if status is not None:
             self._wind_down(status)
@@ -200,8 +201,12 @@ class Coordinator:
             self._recover([task])
 
     def _search_beside_the_root(self) -> None:
-        """Let a second worker look for a clustering while the first one bounds the root."""
-        if len(self._running) == 1 and self.workers.capacity > 1:
+        """Let a second worker look for a clustering while the first one bounds the root, if that takes long enough."""
+        is_only_the_root = len(self._running) == 1 and len(self.tree.nodes) == 1 and self._tally.nodes == 0
+        if self._has_searched or not is_only_the_root or self.workers.capacity == 1:
+            return
+        if self.deadline.elapsed() >= _SECONDS_OF_ROOT_ALONE:
+            self._has_searched = True
             self._start(SearchTask(self.incumbent.cost, self.seed, self._seconds_left(), self.settings))
 
     def _seconds_left(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from certimeans.randomness import RandomState, random_state
 Found = TypeVar("Found")
 
 _ENTRIES_BETWEEN_LOOKS = 250_000  # not for tuning: the deadline is looked at several times a second
+_WORK_WORTH_THREADS = 0.05  # not for tuning: threads that share fewer seconds of work hinder more than they help
 _MIN_PARTS = 4  # not for tuning: so many threads share the work evenly
 
 
@@ -92,6 +94,7 @@ class Separator:
         self._n_threads = n_threads
         self._rng = np.random.default_rng(seed)
         self._max_companions = settings.max_companions
+        self._work = 0.0  # seconds that the last search took, times its threads
 
     def lower_threshold(self) -> bool:
         """Look for weaker violations from now on; False if they are looked for already."""
@@ -175,11 +178,14 @@ class Separator:
         def unless_late(part: tuple[IntArray, int]) -> Found | None:
             return None if deadline.passed() else search(part[0], random_state(part[1]))
 
-        if self._n_threads == 1:
+        n_threads = self._n_threads if self._work >= _WORK_WORTH_THREADS else 1
+        began = time.perf_counter()
+        if n_threads == 1:
             found = [unless_late(part) for part in parts]
         else:
-            with ThreadPoolExecutor(self._n_threads) as pool:
+            with ThreadPoolExecutor(n_threads) as pool:
                 found = list(pool.map(unless_late, parts))
+        self._work = n_threads * (time.perf_counter() - began)
         return [part for part in found if part is not None]
 
     def _cliques(self, shared: FloatArray, threshold: float, relaxation: Relaxation) -> Cuts:
