@@ -13,7 +13,9 @@ clusterings. Its iterates need not be accurate: a bound is proven from L and the
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -211,8 +213,16 @@ class Admm:
 
     def safe_bound(self, slack_bits: int = ALL_BITS) -> SafeBound:
         """Prove a bound from the present multipliers."""
-        sizes = self._size_multipliers()
-        return safe_lower_bound(self.relaxation, self.rows, self.multipliers, self.dual, sizes, slack_bits)
+        return self._bound_of(self.dual, slack_bits)()
+
+    def bound_later(self, slack_bits: int = ALL_BITS) -> tuple[Iterate, Callable[[], SafeBound]]:
+        """Copy the present iterate; return it, and what proves its bound, to be called in any thread at any time."""
+        iterate = self.snapshot()
+        return iterate, self._bound_of(iterate.dual, slack_bits)
+
+    def _bound_of(self, dual: FloatArray, slack_bits: int) -> Callable[[], SafeBound]:
+        sizes, multipliers = self._size_multipliers(), self.multipliers.copy()
+        return partial(safe_lower_bound, self.relaxation, self.rows, multipliers, dual, sizes, slack_bits)
 
 
 def _polyhedral_projector(relaxation: Relaxation, sweeps: int, *, has_limits: bool) -> PolyhedralProjector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +18,8 @@ from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.safe_bound import ALL_BITS, NO_BOUND, SafeBound
 from certimeans.bounds.relaxation.spectral import SpectralError
 from certimeans.deadline import Deadline
+
+_LEAD = 5  # not for tuning: bounds beside the iterations are begun so much earlier, to be there when rounds end
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,9 @@ class CuttingPlaneSettings:
         before.
     bound_every, large_size
         Iterations between two bounds; twice as many from ``large_size`` super-points on.
+    smallest_shared
+        From so many super-points on, a second thread proves bounds beside the iterations, if there may be one; up to
+        ``large_size``, from which on one proof takes too long to wait for it when the time is over.
     few_new_cuts
         If fewer cuts than this share of those in use are new, weaker violations count from then on.
     min_rounds, patience
@@ -56,6 +62,7 @@ class CuttingPlaneSettings:
     rising_share: float = 0.5
     bound_every: int = 15
     large_size: int = 700
+    smallest_shared: int = 100
     few_new_cuts: float = 0.3
     patience: float = 1.5
     min_rounds: int = 3
@@ -126,14 +133,19 @@ def bound_by_cutting_planes(
     on_round
         Told about each round, with the best bound so far and the iterate that proves it.
     n_threads
-        How many threads look for cuts; the outcome does not depend on it.
+        How many threads look for cuts; with more than one, bounds are proven beside the iterations.
     """
     settings = settings or CuttingPlaneSettings()
     value = pruning_value if callable(pruning_value) else lambda: pruning_value
     start = start or Iterate.cold(relaxation)
     separator = Separator(settings.separation, seed, n_threads, start.threshold)
     loop = _Loop(relaxation, value, start, settings, separator, seed, deadline or Deadline())
-    reason = loop.run(on_round)
+    if n_threads == 1 or not settings.smallest_shared <= relaxation.size < settings.large_size:
+        reason = loop.run(on_round)
+    else:
+        with ThreadPoolExecutor(1) as helper:
+            loop.helper = helper
+            reason = loop.run(on_round)
     return RelaxationOutcome(
         reason,
         loop.best_proven,
@@ -144,7 +156,16 @@ def bound_by_cutting_planes(
 
 
 class _Loop:
-    """The loop's state."""
+    """The loop's state.
+
+    Attributes
+    ----------
+    helper
+        Proves bounds while iterations go on, if there is one.
+    """
+
+    helper: Executor | None = None
+    _in_proof: tuple[Future[SafeBound], Iterate, int] | None = None
 
     def __init__(
         self,
@@ -185,7 +206,7 @@ class _Loop:
         if self._is_exact:
             return StopReason.STALLED
         while True:
-            reason = self._round()
+            reason = self._round() or self._take_proof(wait=True)
             if on_round is not None:
                 on_round(self.rounds[-1], self.best_proven, self.best)
             if reason is not None:
@@ -196,7 +217,8 @@ class _Loop:
         is_first = not self.rounds and not self._is_warm
         count = self.settings.first_iterations if is_first else self.settings.iterations
         done = self.solver.iterations
-        reason = self._iterate(count) or self._go_on_while_rising(count) or self._give_up()
+        reason = self._iterate(count) or self._take_proof(wait=True)
+        reason = reason or self._go_on_while_rising(count) or self._give_up()
         if reason is None and self.settings.use_cuts:
             self._separate()
         spent = [now - then for now, then in zip(self._seconds(), before, strict=True)]
@@ -222,9 +244,27 @@ class _Loop:
                 # Of a small problem it takes milliseconds, and without it all iterations since the last would be lost.
                 is_quick = self.solver.relaxation.size < self.settings.large_size
                 return (self._bound_reaches_target() if is_quick else None) or StopReason.DEADLINE
-            if self.solver.iterations % self._bound_every == 0 and (reason := self._bound_reaches_target()):
+            if reason := self._bound_if_due():
                 return reason
         return None
+
+    def _bound_if_due(self) -> StopReason | None:
+        if self.helper is None:
+            return self._bound_reaches_target() if self.solver.iterations % self._bound_every == 0 else None
+        if (self.solver.iterations + _LEAD) % self._bound_every > 0:
+            return self._take_proof(wait=False)
+        if reason := self._take_proof(wait=True):
+            return reason
+        iterate, prove = self.solver.bound_later(self.settings.slack_bits)
+        self._in_proof = self.helper.submit(prove), iterate, self.solver.iterations
+        return None
+
+    def _take_proof(self, *, wait: bool) -> StopReason | None:
+        """Take over the bound that is being proven beside the iterations, if there is one and it is there."""
+        if self._in_proof is None or not (wait or self._in_proof[0].done()):
+            return None
+        (proof, iterate, iterations), self._in_proof = self._in_proof, None
+        return self._judge(proof.result(), lambda: iterate, iterations)
 
     def _go_on_while_rising(self, done: int) -> StopReason | None:
         """Go on with the same cuts while the bound rises no slower than in the round before."""
@@ -237,7 +277,7 @@ class _Loop:
             (then, bound), (now, risen) = self.curve[-2:]
             if not risen - bound > self.settings.rising_share * rate * (now - then):
                 return None
-            if reason := self._iterate(self._bound_every):
+            if reason := self._iterate(self._bound_every) or self._take_proof(wait=True):
                 return reason
             done += self._bound_every
         return None
@@ -246,11 +286,15 @@ class _Loop:
         """Bound, and say whether that is enough, or whether nothing but the allowance for rounding is missing."""
         began = time.perf_counter()
         bound = self.solver.safe_bound(self.settings.slack_bits)
+        self.bound_seconds += time.perf_counter() - began
+        return self._judge(bound, self.solver.snapshot, self.solver.iterations)
+
+    def _judge(self, bound: SafeBound, iterate: Callable[[], Iterate], iterations: int) -> StopReason | None:
+        """Keep the bound, which an iterate proves, if it is the best; say whether that is enough."""
         if bound.safe_lower_bound > self.best_bound:
             self.best_proven = bound
-            self.best = replace(self.solver.snapshot(), threshold=self.separator.threshold)
-        self.bound_seconds += time.perf_counter() - began
-        self.curve.append((self.solver.iterations, self.best_bound))
+            self.best = replace(iterate(), threshold=self.separator.threshold)
+        self.curve.append((iterations, self.best_bound))
         self.current_bounds.append(bound.safe_lower_bound)
         value = self.pruning_value()
         if self.best_bound >= value:
@@ -280,9 +324,11 @@ class _Loop:
         return max(curve[-1] + self.settings.patience * forecast_gain(work, curve) for curve in curves)
 
     def _separate(self) -> None:
+        """Look for cuts, and go on with them."""
         began = time.perf_counter()
+        found = self.separator.find(self.solver.spectral_matrix(), self.solver.relaxation, self.deadline)
         kept = self.solver.current_cuts().purged()
-        cuts = kept.extended(self.separator.find(self.solver.spectral_matrix(), self.solver.relaxation, self.deadline))
+        cuts = kept.extended(found)
         self.new_cuts = len(cuts) - len(kept)
         if self.new_cuts < self.settings.few_new_cuts * len(kept):
             self.separator.lower_threshold()

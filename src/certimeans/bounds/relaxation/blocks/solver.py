@@ -30,6 +30,7 @@ from certimeans.bounds.relaxation.blocks.model import BlockCuts, Links, SizeBloc
 from certimeans.bounds.relaxation.blocks.rows import BlockRows, Scales
 from certimeans.bounds.relaxation.blocks.safe_bound import BlockBound, block_bound, no_bound
 from certimeans.bounds.relaxation.cuts.rows import CutRows
+from certimeans.bounds.relaxation.polyhedral import _subtract_cuts
 from certimeans.bounds.relaxation.polyhedral_box import _apply_rows
 from certimeans.bounds.relaxation.safe_bound import ALL_BITS
 from certimeans.bounds.relaxation.spectral import Single, SpectralProjector
@@ -202,6 +203,8 @@ class BlockAdmm:
                 self._metric[g],
                 target,
             )
+        shares = self.multipliers / self.penalty
+        _subtract_cuts(self._target, rows.start, rows.position, rows.coefficient, shares)
         _apply_rows(
             self._target,
             self._lower,
