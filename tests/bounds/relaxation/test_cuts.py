@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from certimeans.bounds.relaxation.cuts import separation
 from certimeans.bounds.relaxation.cuts.kernels import spread_sets, violated_triangles
 from certimeans.bounds.relaxation.cuts.pool import Cuts, right_sides
 from certimeans.bounds.relaxation.cuts.rows import CutRows
@@ -141,9 +142,10 @@ def test_a_sample_of_companions_finds_some_of_the_triangles() -> None:
     assert (found > 1e-3).all()
 
 
-def test_more_threads_find_the_same_cuts() -> None:
+def test_more_threads_find_the_same_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random numbers belong to parts of the work, not to threads."""
     relaxation, matrix = fractional(2, 40, 3)
+    monkeypatch.setattr(separation, "_WORK_WORTH_THREADS", 0.0)  # threads are for large problems
     alone, together = (Separator(SeparationSettings(), 5, threads).find(matrix, relaxation) for threads in (1, 3))
     np.testing.assert_array_equal(alone.members, together.members)
     np.testing.assert_array_equal(alone.coefficients, together.coefficients)

@@ -57,6 +57,18 @@ def test_the_bound_never_exceeds_the_enumerated_optimum(block: int, use_cuts: bo
     assert tight >= (0.8 if use_cuts else 0.5) * solved
 
 
+def test_bounds_beside_the_iterations_are_those_of_their_iterates() -> None:
+    """With a second thread the loop reaches the target as well, and what it returns proves its bound."""
+    instance = blobs(110, 3, spread=1.5)
+    points = presolve(instance).super_points
+    relaxation = Relaxation.from_super_points(points)
+    alone = bound_by_cutting_planes(relaxation, np.inf, settings=QUICK)
+    beside = bound_by_cutting_planes(relaxation, alone.safe_lower_bound - 1e-4, n_threads=2)
+    assert beside.reason is StopReason.REACHED
+    again = prove_again(pack(points, beside.best.cuts, beside.proven), relaxation)
+    assert again.safe_lower_bound == pytest.approx(beside.safe_lower_bound, abs=1e-9)
+
+
 def test_cuts_close_a_gap_that_the_plain_relaxation_leaves() -> None:
     """On overlapping blobs the bound with cuts is strictly better, and the proof behind it can be evaluated again."""
     points = presolve(blobs(40, 4, spread=1.5)).super_points

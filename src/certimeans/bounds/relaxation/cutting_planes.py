@@ -137,9 +137,15 @@ def bound_by_cutting_planes(
     """
     settings = settings or CuttingPlaneSettings()
     value = pruning_value if callable(pruning_value) else lambda: pruning_value
-    start = start or Iterate.cold(relaxation)
+    # If a single matrix is feasible, zero multipliers prove its cost, which inherited ones need not.
+    is_exact = relaxation.n_clusters in {1, relaxation.size}
+    if start is None or is_exact:
+        start = Iterate.cold(relaxation)
+    solver = Admm(relaxation, start, settings.admm, seed)
     separator = Separator(settings.separation, seed, n_threads, start.threshold)
-    loop = _Loop(relaxation, value, start, settings, separator, seed, deadline or Deadline())
+    loop = CuttingPlaneLoop(
+        solver, start, NO_BOUND, value, settings, separator, deadline or Deadline(), is_exact=is_exact
+    )
     if n_threads == 1 or not settings.smallest_shared <= relaxation.size < settings.large_size:
         reason = loop.run(on_round)
     else:
@@ -155,8 +161,8 @@ def bound_by_cutting_planes(
     )
 
 
-class _Loop:
-    """The loop's state.
+class CuttingPlaneLoop:
+    """The loop's state; also that of the loop on blocks, whose solver has the same methods.
 
     Attributes
     ----------
@@ -169,32 +175,31 @@ class _Loop:
 
     def __init__(
         self,
-        relaxation: Relaxation,
-        pruning_value: Callable[[], float],
+        solver: Admm,
         start: Iterate,
+        nothing_proven: SafeBound,
+        pruning_value: Callable[[], float],
         settings: CuttingPlaneSettings,
         separator: Separator,
-        seed: int,
         deadline: Deadline,
+        *,
+        is_exact: bool = False,
     ) -> None:
-        # If a single matrix is feasible, zero multipliers prove its cost, which inherited ones need not.
-        self._is_exact = relaxation.n_clusters in {1, relaxation.size}
-        if self._is_exact:
-            start = Iterate.cold(relaxation)
+        self.solver = solver
+        self.best = start
+        self.best_proven = nothing_proven
         self.pruning_value = pruning_value
         self.settings = settings
-        self.deadline = deadline
-        self.solver = Admm(relaxation, start, settings.admm, seed)
         self.separator = separator
-        self.best = start
-        self.best_proven = NO_BOUND
+        self.deadline = deadline
         self.rounds: list[RoundStatistics] = []
         self.curve: list[tuple[int, float]] = []
         self.current_bounds: list[float] = []
         self.new_cuts = 0
         self.separation_seconds = self.bound_seconds = 0.0
-        self._bound_every = settings.bound_every * (2 if relaxation.size >= settings.large_size else 1)
+        self._bound_every = settings.bound_every * (2 if solver.relaxation.size >= settings.large_size else 1)
         self._is_warm = len(start.cuts) > 0
+        self._is_exact = is_exact
 
     def run(self, on_round: Callable[[RoundStatistics, SafeBound, Iterate], None] | None) -> StopReason:
         """Go round until there is a reason to stop."""

@@ -16,8 +16,7 @@ from certimeans.bounds.relaxation.blocks.proof import pack, unpack
 from certimeans.bounds.relaxation.blocks.safe_bound import BlockBound, no_bound
 from certimeans.bounds.relaxation.blocks.solver import BlockAdmm, BlockIterate
 from certimeans.bounds.relaxation.cuts.separation import Separator
-from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings, _Loop
-from certimeans.deadline import Deadline
+from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneLoop, CuttingPlaneSettings
 from certimeans.presolve.contract import SuperPoints
 from certimeans.proof.steps import BlockStep
 
@@ -105,7 +104,7 @@ def _start(question: Question, blocks: SizeBlocks) -> BlockIterate:
     return inherit_blocks(parent.iterate, parent.weights, blocks, question.points.group_of[first_point])
 
 
-class _BlockLoop(_Loop):
+class _BlockLoop(CuttingPlaneLoop):
     """The cutting-plane loop on blocks."""
 
     solver: BlockAdmm  # type: ignore[assignment]
@@ -120,25 +119,19 @@ class _BlockLoop(_Loop):
         settings: CuttingPlaneSettings,
         question: Question,
     ) -> None:
-        self._is_exact = False
-        self.pruning_value = pruning_value
-        self.settings = settings
-        self.deadline: Deadline = question.deadline
-        self.solver = BlockAdmm(blocks, start, settings.admm, question.seed)
         self.separators = [
             Separator(settings.separation, question.seed + g, question.n_threads, start.threshold)
             for g in range(blocks.n_blocks)
         ]
-        self.separator = self.separators[0]
-        self.best = start
-        self.best_proven = no_bound(blocks)
-        self.rounds: list[RoundStatistics] = []
-        self.curve: list[tuple[int, float]] = []
-        self.current_bounds: list[float] = []
-        self.new_cuts = 0
-        self.separation_seconds = self.bound_seconds = 0.0
-        self._bound_every = settings.bound_every * (2 if blocks.size >= settings.large_size else 1)
-        self._is_warm = len(start.cuts) > 0
+        super().__init__(
+            BlockAdmm(blocks, start, settings.admm, question.seed),  # type: ignore[arg-type]
+            start,  # type: ignore[arg-type]
+            no_bound(blocks),  # type: ignore[arg-type]
+            pruning_value,
+            settings,
+            self.separators[0],
+            question.deadline,
+        )
 
     def _go_on_while_rising(self, done: int) -> StopReason | None:
         """Go on until new cuts, which throw the bound back, have made up for that; then as for one matrix."""
