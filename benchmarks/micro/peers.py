@@ -55,6 +55,7 @@ CLARABEL_OPTIONS = [
     for t in (1e-4, 1e-6)
 ]
 REPEATS = 3
+ROUNDS = 200
 
 
 class Peer:
@@ -121,8 +122,8 @@ def _with(cuts: Cuts, relaxation: Relaxation) -> Iterate:
 
 
 def best_bound(relaxation: Relaxation, cuts: Cuts) -> float:
-    """Solve the relaxation with these cuts until nothing moves any more."""
-    settings = CuttingPlaneSettings(use_cuts=False, patience=100.0, max_rounds=300)
+    """Solve the relaxation with these cuts for a long time."""
+    settings = CuttingPlaneSettings(use_cuts=False, min_rounds=ROUNDS, max_rounds=ROUNDS)
     return bound_by_cutting_planes(
         relaxation, np.inf, start=_with(cuts, relaxation), settings=settings
     ).safe_lower_bound
@@ -130,7 +131,7 @@ def best_bound(relaxation: Relaxation, cuts: Cuts) -> float:
 
 def our_seconds_to(target: float, relaxation: Relaxation, cuts: Cuts) -> float:
     """Return the median time of a few runs to the target; infinite if one fails."""
-    settings = CuttingPlaneSettings(use_cuts=False, patience=1e9)
+    settings = CuttingPlaneSettings(use_cuts=False, min_rounds=ROUNDS, max_rounds=ROUNDS)
     seconds = []
     for _ in range(REPEATS):
         start = time.perf_counter()
