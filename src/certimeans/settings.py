@@ -6,6 +6,7 @@ None of them changes what is proven, only how fast. They are for experiments; th
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -116,9 +117,10 @@ def describe_settings(settings: Any = None, table: str = "") -> Iterator[Setting
 
 def _explanations(stage: type) -> dict[tuple[str, ...], str]:
     """Read the section ``Attributes`` of a docstring: names, and what is said about them."""
-    _, _, section = (stage.__doc__ or "").partition("Attributes\n    ----------\n")
+    # From Python 3.13 on docstrings come without their indentation.
+    _, _, section = inspect.cleandoc(stage.__doc__ or "").partition("Attributes\n----------\n")
     found: dict[tuple[str, ...], str] = {}
-    for entry in re.split(r"\n(?=    \w)", "\n" + section.rstrip())[1:]:
+    for entry in re.split(r"\n(?=\w)", "\n" + section.rstrip())[1:]:
         names, _, text = entry.strip().partition("\n")
         found[tuple(names.split(", "))] = " ".join(text.split())
     return found
