@@ -239,6 +239,8 @@ def _exchange_one_for_several(
                 break
             if clusters.members[own] < 2 or clusters.conflicts[i, other] > 0:
                 continue
+            if loads.amount[i] == loads.smallest:  # at most one comes back: a swap, and these were tried
+                continue
             leaving = removal_gain(space, clusters, i)
             gain = leaving - insertion_cost(space, clusters, i, other)
             shift(space, clusters, loads, i, other)

@@ -28,6 +28,8 @@ class Loads(NamedTuple):
         Sum of the amounts of each cluster.
     rank
         Room for an order of the clusters.
+    smallest
+        The smallest amount.
     """
 
     amount: IntArray
@@ -36,6 +38,7 @@ class Loads(NamedTuple):
     high: IntArray
     load: IntArray
     rank: IntArray
+    smallest: int
 
 
 def make_loads(points: SuperPoints) -> Loads:
@@ -61,6 +64,7 @@ def make_loads(points: SuperPoints) -> Loads:
         np.array(high, dtype=np.int64),
         np.zeros(k, dtype=np.int64),
         np.zeros(k, dtype=np.int64),
+        smallest,
     )
 
 

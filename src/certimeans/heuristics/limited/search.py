@@ -27,6 +27,8 @@ _LEAST_COST = 1e-12
 _LLOYD_ROUNDS = 30
 _PATIENCE = 4
 """The search goes on until it is this many times as long as at its last improvement."""
+_MOST_SEARCHES = 3
+"""Improvements that keep coming make it this many times as long as asked for, at most."""
 _LEAST_SEARCHES = 24
 """At least so many descents, times the number of different sizes if these are prescribed."""
 _SHARE_BY_LOAD, _SHARE_EXCHANGED = 0.5, 0.5
@@ -58,10 +60,10 @@ def search_within_limits(
     if colouring is not None and not _keeps_limits(points, colouring):
         colouring = None
     best: IntArray | None = colouring
-    last = 0
+    last, budget = 0, settings.n_searches
     if start is not None:
         search.advance_from(start, deadline)
-    while search.born < settings.n_searches and search.visits < settings.max_visits and not deadline.passed():
+    while search.born < budget and search.visits < settings.max_visits and not deadline.passed():
         if search.born >= max(search.n_searches, _PATIENCE * last) and search.has_found:
             break
         if search.born >= _LEAST_SEARCHES // 2 and not search.has_found and colouring is not None:
@@ -70,6 +72,7 @@ def search_within_limits(
         search.advance(deadline)
         if search.best_cost < before - settings.same_cost * abs(before) or np.isinf(before):
             last = search.born
+            budget = max(budget, min(_PATIENCE * last, _MOST_SEARCHES * settings.n_searches))
             if search.has_found and on_improvement is not None:
                 on_improvement(search.best_labels)
     if search.has_found:
