@@ -3,14 +3,16 @@
 scipy's own wrappers hold the lock: for a matrix of order 4,000 nothing else in the process runs for seconds, no other
 thread and no signal handler, so that neither time limits nor Ctrl-C can be kept. The same functions of the same library
 are called here through ctypes, which releases the lock; their addresses are what ``scipy.linalg.cython_lapack`` exports
-for compiled code. Small matrices take no time, and the wrappers are faster there. Names, arguments and results are
-those of ``scipy.linalg.lapack``, as far as they are needed.
+for compiled code. Small matrices take no time, and the wrappers are faster there, unless threads that share the work
+would wait for each other. Names, arguments and results are those of ``scipy.linalg.lapack``, as far as they are needed.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -24,6 +26,36 @@ Single = NDArray[np.float32]
 
 _SMALL = 600
 """Up to here a decomposition takes less than a tenth of a second."""
+
+_SMALL_IF_SHARED = 100
+"""Up to here it takes about as long as what is around it, which holds the lock in any case."""
+
+
+class _Sharing:
+    """How many callers at present have threads that share their work."""
+
+    def __init__(self) -> None:
+        self.callers = 0
+        self.lock = threading.Lock()
+
+
+_SHARING = _Sharing()
+
+
+@contextmanager
+def shared_by_threads() -> Iterator[None]:
+    """Release Python's lock for smaller matrices, too, as long as threads share the work; results stay the same."""
+    with _SHARING.lock:
+        _SHARING.callers += 1
+    try:
+        yield
+    finally:
+        with _SHARING.lock:
+            _SHARING.callers -= 1
+
+
+def _is_small(size: int) -> bool:
+    return size < (_SMALL_IF_SHARED if _SHARING.callers else _SMALL)
 
 
 @cache
@@ -55,7 +87,7 @@ def _letter(letter: str) -> NDArray[np.bytes_]:
 def ssyevd(a: Single | FloatArray, lower: int = 0) -> tuple[Single, Single, int]:
     """Return all eigenvalues and eigenvectors of a symmetric matrix in single precision, and 0 if that worked."""
     n = len(a)
-    if n < _SMALL:
+    if _is_small(n):
         small: tuple[Single, Single, int] = wrapped.ssyevd(a, lower=lower)
         return small
     vectors = np.array(a, dtype=np.float32, order="F", copy=True)
@@ -74,7 +106,7 @@ def ssyevd(a: Single | FloatArray, lower: int = 0) -> tuple[Single, Single, int]
 def dsyevr(a: FloatArray, il: int, iu: int, lower: int = 0) -> tuple[FloatArray, FloatArray, int]:
     """Return the eigenvalues number ``il`` to ``iu``, counted from 1, with their eigenvectors, and 0 if that worked."""
     n, count = len(a), iu - il + 1
-    if n < _SMALL:
+    if _is_small(n):
         values, vectors, _, _, failed = wrapped.dsyevr(a, range="I", il=il, iu=iu, lower=lower)
         return values[:count], vectors[:, :count], failed
     matrix = np.array(a, dtype=np.float64, order="F", copy=True)
@@ -93,7 +125,7 @@ def dsyevr(a: FloatArray, il: int, iu: int, lower: int = 0) -> tuple[FloatArray,
 
 def dpotrf(a: FloatArray, lower: int = 0) -> tuple[FloatArray, int]:
     """Return a triangle of the Cholesky factor (the other one is not touched), and 0 if the matrix is positive."""
-    if len(a) < _SMALL:
+    if _is_small(len(a)):
         small: tuple[FloatArray, int] = wrapped.dpotrf(a, lower=lower, clean=0)
         return small
     factor = np.array(a, dtype=np.float64, order="F", copy=True)
