@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from certimeans import SolverSettings, solve
+from certimeans.bounds.relaxation.blocks import bounder
 from certimeans.certificate import sizes as sizes_module
 from certimeans.certificate.check import verify
 from certimeans.certificate.sizes import Limits, Stated
@@ -49,6 +50,22 @@ def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     assert verify(folders["branches"], gap=1e-4, arithmetic="ball").lower_bound >= result.lower_bound
     assert verify(folders["branches"], gap=1e-4, n_jobs=2).lower_bound >= result.lower_bound
     return folders
+
+
+def test_cuts_with_the_point_0_are_proven(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Used from the first round on, by blocks of one and of two clusters; in floats and in balls."""
+    monkeypatch.setattr(bounder, "_ROUNDS_WITHOUT_POINT_0", 0)
+    points = np.random.default_rng(3).random((30, 3))
+    result = solve(points, 4, sizes=[5, 5, 7, 13], gap=1e-3)
+    assert result.status == "optimal"
+    result.save(tmp_path, report=False)
+    for arithmetic in ("float", "ball"):
+        assert verify(tmp_path, gap=1e-3, arithmetic=arithmetic).lower_bound >= result.lower_bound
+    used = 0
+    with np.load(tmp_path / "certificate.npz") as arrays:
+        for name in (name for name in arrays if name.endswith("cut_member")):
+            used += int((arrays[name] == arrays[name.replace("cut_member", "groups")].max() + 1).sum())
+    assert used > 0
 
 
 Forge = Callable[[dict[str, Any], dict[str, Any]], None]
@@ -120,6 +137,25 @@ def _link(g: int, i: int, j: int, times: int = 1) -> Forge:
             arrays[name] = np.vstack([arrays[name], np.array([[g, i, j]] * times, dtype="<i4")])
             multipliers = arrays[f"{name}_multiplier"]
             arrays[f"{name}_multiplier"] = np.concatenate([multipliers, np.full(times, 3.0)])
+        assert any(_has_blocks(step) for entry in content["proof"] for step in entry)
+
+    return forge
+
+
+def _cut_of_point_0(*others: int, coefficient: int, beyond: int = 0) -> Forge:
+    """Add to the first block of every relaxation a cut of some super-points, each 1, and the point 0."""
+
+    def forge(content: dict[str, Any], arrays: dict[str, Any]) -> None:
+        starts = [name for name in arrays if name.endswith("_block_start")]
+        for prefix in (name.removesuffix("block_start") for name in starts):
+            size = int(arrays[f"{prefix}groups"].max()) + 1
+            members, coefficients = [*others, size + beyond], [1] * len(others) + [coefficient]
+            for name, first in (("cut_member", members), ("cut_coefficient", coefficients), ("cut_multiplier", [3.0])):
+                kind = arrays[prefix + name].dtype
+                arrays[prefix + name] = np.concatenate([np.array(first, dtype=kind), arrays[prefix + name]])
+            arrays[f"{prefix}cut_start"] = np.concatenate([[0], arrays[f"{prefix}cut_start"] + len(members)])
+            arrays[f"{prefix}block_start"][1:] += 1
+        assert starts
         assert any(_has_blocks(step) for entry in content["proof"] for step in entry)
 
     return forge
@@ -216,6 +252,10 @@ TAMPERINGS: list[tuple[str, str, Forge]] = [
     ("sizes", "a link twice", _link(0, 2, 5, times=2)),
     ("sizes", "a link of a point with itself", _link(0, 2, 2)),
     ("sizes", "a link of a block that is none", _link(3, 2, 5)),
+    ("sizes", "a cut whose right side counts", _cut_of_point_0(coefficient=-2)),
+    ("sizes", "a cut whose diagonal counts", _cut_of_point_0(4, coefficient=1)),
+    ("sizes", "a point beyond the point 0", _cut_of_point_0(4, coefficient=1, beyond=1)),
+    ("twice", "a cut whose right side counts", _cut_of_point_0(coefficient=-2)),
     ("sizes", "a negative unit", _unit),
     ("twice", "a link of a size that two clusters have", _link(1, 2, 5)),
     ("twice", "sizes that differ", _limit("sizes", [8, 10, 12])),

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from certimeans._typing import BoolArray, FloatArray
+from certimeans._typing import BoolArray, FloatArray, IntArray
 from certimeans.certificate import ball
 from certimeans.certificate.bound import _LARGEST, _SMALLEST_ROOT, _lowest_eigenvalues, _multiplied
 from certimeans.certificate.exact import as_integers, power, rounded_down
@@ -104,24 +104,51 @@ def link_tables(proof: BlockMultipliers) -> FloatArray:
 def constant_terms(proof: BlockMultipliers, terms: BlockTerms) -> Fraction:
     """Return what the bound has beside eigenvalues and T0, in units of U."""
     integers, exponent = as_integers(proof.link_multipliers)
-    return terms.least_of_slack(slack_matrices(proof)) - int(integers.sum()) * power(exponent)
+    value = terms.least_of_slack(slack_matrices(proof)) - int(integers.sum()) * power(exponent)
+    for g, count in enumerate(terms.counts):
+        cuts = _cuts_of(proof, g, Fraction(1))
+        integers, exponent = as_integers(cuts.plain.multipliers)
+        right_sides = sum(int(mu) * (b * b - b) for mu, b in zip(integers, cuts.entries_of_zero.tolist(), strict=True))
+        value -= right_sides * power(exponent) * count / terms.share(g)
+    return value
 
 
-def _cuts_of(proof: BlockMultipliers, g: int, weight: Fraction) -> Multipliers:
+class _BlockCuts(NamedTuple):
+    """The cuts of a block without their point 0, and the entries b_0 of that."""
+
+    plain: Multipliers
+    entries_of_zero: IntArray
+
+    def on_the_diagonal(self) -> tuple[IntArray, FloatArray]:
+        """Return where cuts with the point 0 have 2 b_0 b_a mu more, and these numbers; products of floats."""
+        cut = np.repeat(np.arange(len(self.entries_of_zero)), np.diff(self.plain.start))
+        factors = 2 * self.entries_of_zero[cut] * self.plain.coefficients
+        here = factors != 0
+        return self.plain.members[here], (factors * self.plain.multipliers[cut])[here]
+
+
+def _cuts_of(proof: BlockMultipliers, g: int, weight: Fraction) -> _BlockCuts:
     """Return the cuts and V of a block as those of a relaxation in units of the total weight."""
     first, last = int(proof.block_start[g]), int(proof.block_start[g + 1])
     begin, end = int(proof.start[first]), int(proof.start[last])
-    return Multipliers(
+    members, coefficients = proof.members[begin:end], proof.coefficients[begin:end]
+    cut = np.repeat(np.arange(last - first), np.diff(proof.start[first : last + 1]))
+    is_zero = members == proof.size
+    entries_of_zero = np.zeros(last - first, dtype=np.int64)
+    entries_of_zero[cut[is_zero]] = coefficients[is_zero]
+    counts = np.bincount(cut[~is_zero], minlength=last - first)
+    plain = Multipliers(
         proof.groups,
         proof.size,
         proof.unit,
         weight,
-        proof.start[first : last + 1] - begin,
-        proof.members[begin:end],
-        proof.coefficients[begin:end],
+        np.concatenate([[0], np.cumsum(counts)]),
+        members[~is_zero],
+        coefficients[~is_zero],
         proof.multipliers[first:last],
         proof.slack[g],
     )
+    return _BlockCuts(plain, entries_of_zero)
 
 
 def blocks_in_floats(data: Geometry, proof: BlockMultipliers, terms: BlockTerms) -> float:
@@ -131,12 +158,17 @@ def blocks_in_floats(data: Geometry, proof: BlockMultipliers, terms: BlockTerms)
         return -math.inf
     weight = int(points.weights.sum()) * points.weight_unit
     tables = link_tables(proof)
-    spectral = Fraction(0)
+    spectral, diagonal = Fraction(0), np.diag_indices(proof.size)
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         between = data.between(points, proof.unit)
         for g, count in enumerate(terms.counts):
-            rest = _multiplied(points, _cuts_of(proof, g, weight), terms.closed[g])
+            cuts = _cuts_of(proof, g, weight)
+            rest = _multiplied(points, cuts.plain, terms.closed[g])
             more, error = _rows_and_links(points.direction, proof.rows[g], tables, g, float(terms.share(g)))
+            places, values = cuts.on_the_diagonal()
+            of_zero, size_of_zero = (np.bincount(places, v, proof.size) for v in (values, np.abs(values)))
+            more[diagonal] -= of_zero / points.direction**2
+            error[diagonal] += factor(len(values) + 96) * size_of_zero / points.direction**2 + TINY
             error += between.error + 8 * EPS * (np.abs(between.matrix) + np.abs(rest) + np.abs(more))
             matrix = rest + more - between.matrix - 2 * error
             if not np.abs(matrix).max() < _LARGEST:  # also if it is not a number
@@ -179,7 +211,7 @@ def blocks_in_balls(data: Geometry, proof: BlockMultipliers, terms: BlockTerms) 
         for g, count in enumerate(terms.counts):
             weight = int(points.weights.sum()) * points.weight_unit
             matrix = _balls_of_block(points, proof, terms, g) - between
-            matrix -= ball._rest(points, _cuts_of(proof, g, weight), terms.closed[g])
+            matrix -= ball._rest(points, _cuts_of(proof, g, weight).plain, terms.closed[g])
             share = ball._lower(ball._lowest_eigenvalues(matrix, count))
             if share is None:
                 return -math.inf
@@ -214,6 +246,12 @@ def _balls_of_block(points: SuperPoints, proof: BlockMultipliers, terms: BlockTe
         for j in range(i, size):
             result[i, j] = result[j, i] = (rows[i] * roots[j] + roots[i] * rows[j]) / 2
         result[i, i] -= share * rows[i] / roots[i]
+    cuts = _cuts_of(proof, g, Fraction(1))
+    start, members, coefficients = cuts.plain.start, cuts.plain.members, cuts.plain.coefficients
+    for c, (b_0, mu) in enumerate(zip(cuts.entries_of_zero.tolist(), cuts.plain.multipliers.tolist(), strict=True)):
+        for place in range(start[c], start[c + 1]) if b_0 else ():
+            a = members[place]
+            result[a, a] -= 2 * b_0 * int(coefficients[place]) * arb(mu) / (roots[a] * roots[a])
     for (h, i, j), value in zip(proof.links.tolist(), proof.link_multipliers.tolist(), strict=True):
         multiplier = arb(value)
         term = share * multiplier / (2 * roots[i] * roots[j])

@@ -97,7 +97,7 @@ class Proof:
         prefix = f"e{step.entry}s{step.number}_"
         load = self._archive.load
         groups, size = self._groups(prefix)
-        cuts = self._cuts(prefix, size, n_blocks * _most_cuts(size))
+        cuts = self._cuts(prefix, size + 1, n_blocks * _most_cuts(size))  # with the point 0, whose number is s
         blocks: IntArray = load(f"{prefix}block_start", "<i8", (n_blocks + 1,))
         good = blocks[0] == 0 and blocks[-1] == len(cuts[3]) and bool((blocks[:-1] <= blocks[1:]).all())
         require(good, f"{prefix}block_start must grow from 0 to the number of cuts, {len(cuts[3])}")

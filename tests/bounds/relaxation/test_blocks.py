@@ -11,7 +11,9 @@ from certimeans.bounds.relaxation.admm import AdmmSettings
 from certimeans.bounds.relaxation.blocks.bounder import BlockBounder, BlockStart
 from certimeans.bounds.relaxation.blocks.model import BlockCuts, Links, SizeBlocks, has_blocks
 from certimeans.bounds.relaxation.blocks.proof import prove_blocks_again
+from certimeans.bounds.relaxation.blocks.rows import BlockRows, Scales
 from certimeans.bounds.relaxation.blocks.safe_bound import block_bound
+from certimeans.bounds.relaxation.blocks.shifted import violated_shifted_cuts
 from certimeans.bounds.relaxation.blocks.solver import BlockAdmm, BlockIterate
 from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
@@ -72,8 +74,8 @@ def random_cuts(blocks: SizeBlocks, random: np.random.Generator, scale: float) -
     size, count = blocks.size, blocks.n_blocks
     cuts = []
     for _ in range(count):
-        coefficients = random.integers(-2, 3, size=(4, min(size, 10)))
-        own = Cuts.new(np.tile(np.arange(min(size, 10)), (4, 1)), coefficients)
+        coefficients = random.integers(-2, 3, size=(4, size + 1))  # of the point 0, too
+        own = Cuts.new(np.tile(np.arange(size + 1), (4, 1)), coefficients)
         cuts.append(own.with_multipliers(scale * random.random(4)))
     places = [(g, i, j) for g in range(count) if blocks.counts[g] == 1 for j in range(size) for i in range(j)]
     links = np.array(places, dtype=np.int32).reshape(-1, 3)
@@ -105,9 +107,38 @@ def test_blocks_say_what_is_true(seeds: int) -> None:
         for scale in (0.0, 0.01, 1.0):
             rows = scale * random.normal(size=(blocks.n_blocks, blocks.size))
             wish = scale * random.normal(size=(blocks.n_blocks, blocks.size, blocks.size))
-            bound = block_bound(blocks, random_cuts(blocks, random, scale), rows, wish)
+            bound = block_bound(blocks, random_cuts(blocks, random, scale), rows, lambda g, _, v=wish: v[g])  # type: ignore[misc]
             assert -np.inf < bound.safe_lower_bound <= best * (1 + 1e-12), seed
     assert seen > 20
+
+
+def test_cuts_with_the_point_0_hold_at_every_clustering_and_are_found() -> None:
+    """Rows of the solver are what (4) says, and where pairs share too little, violated ones are found."""
+    violated = 0
+    for seed in range(30):
+        problem = drawn(seed)
+        if problem is None:
+            continue
+        node, clusterings, _ = problem
+        blocks = SizeBlocks.from_super_points(node)
+        scales = Scales(np.ones((blocks.n_blocks, blocks.size, blocks.size)), np.ones((blocks.n_blocks, blocks.size)))
+        cuts = random_cuts(blocks, np.random.default_rng(seed), 1.0)
+        rows = BlockRows.build(blocks, scales, cuts)
+        values = [matrices_of(blocks, labels) / blocks.most for labels in clusterings]
+        for shared in values:
+            sums = np.add.reduceat(np.append(rows.coefficient * shared.ravel()[rows.position], 0.0), rows.start[:-1])
+            assert (np.where(np.diff(rows.start) > 0, sums, 0.0) <= rows.right_sides + 1e-9).all(), seed
+        for mean, count in zip(np.mean(values, axis=0), blocks.counts, strict=True):
+            own = np.diag(mean)
+            matrix = np.where(np.eye(len(mean), dtype=bool), mean, 0.5 * mean)  # pairs share too little
+            found = violated_shifted_cuts(matrix, count, 0.01, 50, seed)
+            violated += len(found)
+            lifted = np.vstack([np.column_stack([matrix, own]), np.append(own, count)])
+            for members, coefficients in zip(found.members, found.coefficients.astype(float), strict=True):
+                here = members[members >= 0]
+                part, b = lifted[np.ix_(here, here)], coefficients[: len(here)]
+                assert b @ part @ b - b @ np.diag(part) < -0.01 + 1e-9, seed
+    assert violated > 20
 
 
 def _problem() -> SuperPoints:
@@ -142,6 +173,19 @@ def test_the_bounder_proves_what_its_step_proves_again() -> None:
     )
     assert first.bound.value >= answer.bound.value * 0.99
     assert not first.rounds  # links of the two merged points are all that is lost
+
+
+def test_threads_change_no_number() -> None:
+    """Blocks are shared between them, and rows move in the same order."""
+    settings = CuttingPlaneSettings(max_rounds=4)
+    alone, both = (
+        BlockBounder(settings).bound(Question(_problem(), target=lambda: np.inf, n_threads=n_threads))
+        for n_threads in (1, 2)
+    )
+    assert alone.bound.value == both.bound.value
+    assert isinstance(alone.bound.step, BlockStep)
+    assert isinstance(both.bound.step, BlockStep)
+    np.testing.assert_equal(alone.bound.step.slack, both.bound.step.slack)
 
 
 @pytest.mark.parametrize(

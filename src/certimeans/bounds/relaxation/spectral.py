@@ -144,6 +144,14 @@ class SpectralProjector:
         self._since_full = 0
         return self._project_fully(primal, slope, step)
 
+    def values_in_subspace(self, matrix: FloatArray) -> FloatArray | None:
+        """Return the eigenvalues of a matrix in the present subspace, increasing; ``None`` if there is none."""
+        if self._basis is None:
+            return None
+        basis = self._basis.astype(np.float64)
+        values: FloatArray = np.asarray(np.linalg.eigvalsh(basis.T @ (matrix @ basis)), dtype=np.float64)
+        return values
+
     def _project_fully(self, primal: FloatArray, slope: tuple[FloatArray, FloatArray], step: float) -> Single:
         size = len(self.direction)
         # The direction u goes to the bottom of the spectrum, where the projection sends it to zero.

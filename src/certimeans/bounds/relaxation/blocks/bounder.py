@@ -14,6 +14,8 @@ from certimeans.bounds.relaxation.blocks.inherit import inherit_blocks
 from certimeans.bounds.relaxation.blocks.model import BlockCuts, SizeBlocks
 from certimeans.bounds.relaxation.blocks.proof import pack, unpack
 from certimeans.bounds.relaxation.blocks.safe_bound import BlockBound, no_bound
+from certimeans.bounds.relaxation.blocks.sharing import Map, shared
+from certimeans.bounds.relaxation.blocks.shifted import violated_shifted_cuts
 from certimeans.bounds.relaxation.blocks.solver import BlockAdmm, BlockIterate
 from certimeans.bounds.relaxation.cuts.separation import Separator
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneLoop, CuttingPlaneSettings
@@ -26,6 +28,10 @@ _BYTES_PER_ENTRY = 120
 _LINK_VIOLATION = 0.01
 _MOST_LINKS = 3000
 """In each round and block, those that are violated most, and by at least so much."""
+
+_MOST_SHIFTED = 3000
+_ROUNDS_WITHOUT_POINT_0 = 3
+"""Cuts with the point 0 take longer to find, at most so many in each round and block, and easy problems need none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +86,10 @@ class BlockBounder:
                 best = as_bound(proven)
                 question.on_bound(best)
 
-        loop = _BlockLoop(
-            blocks, lambda: scale.target(question.target()), _start(question, blocks), self.settings, question
-        )
-        reason = loop.run(lambda statistics, proven, _: on_round(statistics, proven))  # type: ignore[arg-type]
+        with shared(min(question.n_threads, blocks.n_blocks)) as share:
+            start = _start(question, blocks)
+            loop = _BlockLoop(blocks, lambda: scale.target(question.target()), start, self.settings, question, share)
+            reason = loop.run(lambda statistics, proven, _: on_round(statistics, proven))  # type: ignore[arg-type]
         if scale.to_user(loop.best_proven.safe_lower_bound) > best.value:  # not yet told
             best = as_bound(loop.best_proven)
         return Answer(
@@ -118,13 +124,16 @@ class _BlockLoop(CuttingPlaneLoop):
         start: BlockIterate,
         settings: CuttingPlaneSettings,
         question: Question,
+        share: Map = map,
     ) -> None:
         self.separators = [
             Separator(settings.separation, question.seed + g, question.n_threads, start.threshold)
             for g in range(blocks.n_blocks)
         ]
+        self._seed = question.seed
+        self._first_with_point_0 = 10**9  # iterations
         super().__init__(
-            BlockAdmm(blocks, start, settings.admm, question.seed),  # type: ignore[arg-type]
+            BlockAdmm(blocks, start, settings.admm, question.seed, share),  # type: ignore[arg-type]
             start,  # type: ignore[arg-type]
             no_bound(blocks),  # type: ignore[arg-type]
             pruning_value,
@@ -136,13 +145,18 @@ class _BlockLoop(CuttingPlaneLoop):
     def _go_on_while_rising(self, done: int) -> StopReason | None:
         """Go on until new cuts, which throw the bound back, have made up for that; then as for one matrix."""
         while done < self.settings.max_iterations:
-            (_, best), (before, now) = self.curve[-1], self.current_bounds[-2:]
-            if not before < now < best:
+            if self.current_bounds[-1] >= self.curve[-1][1]:
                 break
             if reason := self._iterate(self._bound_every):
                 return reason
             done += self._bound_every
         return super()._go_on_while_rising(done)
+
+    def _give_up(self) -> StopReason | None:
+        """Decide as for one matrix, but not before cuts with the point 0 have had half of all iterations."""
+        reason = super()._give_up()
+        is_early = not self._is_warm and self.solver.iterations < 2 * self._first_with_point_0
+        return None if is_early and reason is StopReason.STALLED else reason
 
     def _separate(self) -> None:
         began = time.perf_counter()
@@ -152,6 +166,11 @@ class _BlockLoop(CuttingPlaneLoop):
         for g, separator in enumerate(self.separators):
             scaled = np.outer(blocks.roots, blocks.roots) * shared[g]  # so that violations are those of X
             found = separator.find(scaled, blocks.block(g), self.deadline, 1.0)
+            if self._is_warm or len(self.rounds) >= _ROUNDS_WITHOUT_POINT_0:
+                self._first_with_point_0 = min(self._first_with_point_0, self.solver.iterations)
+                seed = self._seed + len(self.rounds) * blocks.n_blocks + g
+                more = violated_shifted_cuts(shared[g], blocks.counts[g], separator.threshold, _MOST_SHIFTED, seed)
+                found = found.extended(more)
             both = kept.cuts[g].extended(found)
             if len(both) - len(kept.cuts[g]) < self.settings.few_new_cuts * len(kept.cuts[g]):
                 separator.lower_threshold()

@@ -36,7 +36,8 @@ def inherit_blocks(iterate: BlockIterate, parent: FloatArray, child: SizeBlocks,
     keys, inverse = np.unique(places, axis=0, return_inverse=True)
     links = Links(keys.reshape(-1, 3), _summed(inverse.ravel(), iterate.cuts.links.multipliers, len(keys)))
     links = links.select(links.places[:, 1] != links.places[:, 2])
-    cuts = tuple(cuts.merged(group_of) for cuts in iterate.cuts.cuts)
+    with_lifting = np.append(group_of, child.size)
+    cuts = tuple(cuts.merged(with_lifting) for cuts in iterate.cuts.cuts)
     sums = np.stack([_summed(group_of, part, child.size) for part in iterate.sums.reshape(2, size)])
     assert len(cuts) == count  # noqa: S101  # the sizes are those of the parent
     return replace(iterate, primal=primal, dual=dual, cuts=BlockCuts(cuts, links), sums=sums.ravel())

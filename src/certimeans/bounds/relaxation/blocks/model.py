@@ -19,6 +19,15 @@ hold, too, with X^g_ij = pi_g Y^g_ij / (a_i a_j), which is 1 if i and j share a 
 For if i and j are both in the one cluster of the size pi_g, then all is 1 + 1 - 1 + 0; if one of them is, 1; if none
 is, they share at most one other cluster.
 
+**The point 0.** Think of a point that is in all m_g clusters of a block: X_0i = x_i, and m_g in place of x_0. Cuts in
+which it has the integer b_0 are as true: sum over clusters of (beta + b_0)^2 - (beta + b_0) >= 0, with beta the sum of
+b over the cluster, or ::
+
+    b'Xb - sum_i b_i x_i + 2 b_0 sum_i b_i x_i + m_g (b_0^2 - b_0)  >=  0.                                        (4)
+
+Where many x_i are near 1/2, as in a cluster of half of the points, these are the violated ones. In lists of cuts the
+point 0 has the number s.
+
 **Lifted.** The solver has (1) in the space where it lives: with the row and column 0 of (m_g, a_i x^g_i) Y^g becomes a
 sum of squares of vectors that are all orthogonal to one known vector, and (1) says that column 0 is the diagonal, up to
 known factors: see :mod:`.solver`.
@@ -30,7 +39,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from certimeans._typing import BoolArray, FloatArray
+from certimeans._typing import BoolArray, FloatArray, IntArray
 from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.presolve.contract import SuperPoints
@@ -154,6 +163,14 @@ def _closed(limits: SizeLimits, forbidden: BoolArray) -> BoolArray:
         matrix[never] = True
         matrix[:, never] = True
     return closed
+
+
+def without_lifting(cuts: Cuts, size: int) -> tuple[Cuts, IntArray]:
+    """Return cuts without the point 0 of the lifting, which has the number ``size``, and its entry b_0 in each."""
+    is_lifted = cuts.members == size
+    lifted = np.where(is_lifted, cuts.coefficients, 0).sum(axis=1, dtype=np.int64)
+    members, coefficients = np.where(is_lifted, -1, cuts.members), np.where(is_lifted, 0, cuts.coefficients)
+    return Cuts(members, coefficients, cuts.multipliers), lifted
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ def cuts_of_blocks(step: BlockStep, blocks: SizeBlocks) -> BlockCuts:
         If the step is none that this package writes for these blocks.
     """
     size, count = blocks.size, blocks.n_blocks
-    joined = cuts_of_arrays(step, size)
+    joined = cuts_of_arrays(step, size + 1)  # with the point 0
     start, links = step.block_start, step.links
     is_well_formed = (
         start.shape == (count + 1,)
@@ -94,4 +94,4 @@ def prove_blocks_again(step: BlockStep, points: SuperPoints) -> BlockBound:
         If a certificate with this step would not be well-formed.
     """
     blocks, cuts, slack = unpack(step, points)
-    return block_bound(blocks, cuts, step.row_multiplier, slack)
+    return block_bound(blocks, cuts, step.row_multiplier, lambda g, _: slack[g])

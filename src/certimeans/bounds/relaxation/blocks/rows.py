@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certimeans._typing import BoolArray, FloatArray, IntArray
-from certimeans.bounds.relaxation.blocks.model import BlockCuts, Links, SizeBlocks
+from certimeans.bounds.relaxation.blocks.model import BlockCuts, Links, SizeBlocks, without_lifting
 from certimeans.bounds.relaxation.cuts.pool import Coefficients, Cuts, Members
 from certimeans.compilation import compiled_without_allocation
 
@@ -39,6 +39,8 @@ class BlockRows:
         Row c has ``coefficient[q]`` at the flat index ``position[q]`` for q in ``start[c]:start[c + 1]``.
     norms
         What each row was divided by, in terms of x and X.
+    parts
+        Where sums, the cuts of each block, and links begin; and their number.
     """
 
     start: IntArray
@@ -46,6 +48,7 @@ class BlockRows:
     coefficient: FloatArray
     norms: FloatArray
     right_sides: FloatArray
+    parts: tuple[int, ...]
 
     @classmethod
     def build(cls, blocks: SizeBlocks, scales: Scales, cuts: BlockCuts) -> BlockRows:
@@ -65,7 +68,8 @@ class BlockRows:
         row = np.repeat(np.arange(len(lengths)), lengths)
         norms = np.sqrt(np.bincount(row, coefficient**2, minlength=len(lengths)))
         norms[~(norms > 0)] = 1.0
-        return cls(start, position.astype(np.int32), coefficient / norms[row], norms, sides / norms)
+        ends = (0, *np.cumsum([len(part[0]) - 1 for part in parts]).tolist())
+        return cls(start, position.astype(np.int32), coefficient / norms[row], norms, sides / norms, ends)
 
 
 _Part = tuple[IntArray, IntArray, FloatArray, FloatArray]
@@ -86,11 +90,20 @@ def _rows_of_cuts(blocks: SizeBlocks, scales: Scales, g: int, cuts: Cuts) -> _Pa
     capacity = int((supports * (supports + 1) // 2).sum())
     start = np.zeros(len(cuts) + 1, dtype=np.int64)
     position, coefficient = np.empty(capacity, dtype=np.int64), np.empty(capacity)
+    plain, lifted = without_lifting(cuts, blocks.size)
     filled = _fill_rows(
-        cuts.members, cuts.coefficients, scales.pairs[g], scales.own[g], blocks.closed[g], start, position, coefficient
+        plain.members,
+        plain.coefficients,
+        lifted,
+        scales.pairs[g],
+        scales.own[g],
+        blocks.closed[g],
+        start,
+        position,
+        coefficient,
     )
-    size = blocks.size
-    return start, position[:filled] + g * size * size, coefficient[:filled], np.zeros(len(cuts))
+    size, sides = blocks.size, blocks.counts[g] * (lifted**2 - lifted).astype(np.float64)
+    return start, position[:filled] + g * size * size, coefficient[:filled], sides
 
 
 def _rows_of_links(blocks: SizeBlocks, scales: Scales, links: Links) -> _Part:
@@ -109,9 +122,10 @@ def _rows_of_links(blocks: SizeBlocks, scales: Scales, links: Links) -> _Part:
 
 
 @compiled_without_allocation
-def _fill_rows(
+def _fill_rows(  # noqa: PLR0913  # compiled code takes its state apart
     members: Members,
     coefficients: Coefficients,
+    lifted: IntArray,
     pairs: FloatArray,
     own: FloatArray,
     closed: BoolArray,
@@ -119,7 +133,10 @@ def _fill_rows(
     position: IntArray,
     coefficient: FloatArray,
 ) -> int:
-    """Fill in the last three arrays with sum_i (b_i - b_i^2) x_i - 2 sum_{i < j} b_i b_j X_ij; return their length."""
+    """Fill in the last three arrays, and return their length.
+
+    A row is sum_i (b_i - b_i^2 - 2 b_0 b_i) x_i - 2 sum_{i < j} b_i b_j X_ij, with ``lifted`` the b_0.
+    """
     count, width = members.shape
     size = len(own)
     filled = 0
@@ -129,9 +146,10 @@ def _fill_rows(
             if i < 0:
                 break
             entry = float(coefficients[c, a])
-            if entry * entry != entry:
+            own_entry = entry - entry * entry - 2.0 * lifted[c] * entry
+            if own_entry != 0.0:
                 position[filled] = i * size + i
-                coefficient[filled] = -(entry * entry - entry) / own[i]
+                coefficient[filled] = own_entry / own[i]
                 filled += 1
             for b in range(a + 1, width):
                 j = members[c, b]

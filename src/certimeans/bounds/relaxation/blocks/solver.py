@@ -26,17 +26,18 @@ import numpy as np
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.lapack import dsyevr
 from certimeans.bounds.relaxation.admm import AdmmSettings
+from certimeans.bounds.relaxation.blocks.lifting import LIFT, Lifting
 from certimeans.bounds.relaxation.blocks.model import BlockCuts, Links, SizeBlocks
-from certimeans.bounds.relaxation.blocks.rows import BlockRows, Scales
-from certimeans.bounds.relaxation.blocks.safe_bound import BlockBound, block_bound, no_bound
-from certimeans.bounds.relaxation.cuts.rows import CutRows
-from certimeans.bounds.relaxation.polyhedral import _subtract_cuts
-from certimeans.bounds.relaxation.polyhedral_box import _apply_rows
+from certimeans.bounds.relaxation.blocks.projection import BlockProjector
+from certimeans.bounds.relaxation.blocks.rows import BlockRows
+from certimeans.bounds.relaxation.blocks.safe_bound import BlockBound, block_bound, no_bound, sums_of_block
+from certimeans.bounds.relaxation.blocks.sharing import Map
 from certimeans.bounds.relaxation.safe_bound import ALL_BITS
 from certimeans.bounds.relaxation.spectral import Single, SpectralProjector
-from certimeans.compilation import compiled_fast_without_allocation
 
-_LIFT = 0.3  # c: of 0.1, 0.3 and 1 the best
+_UNSETTLED = 250
+"""After so many iterations the penalty, which would go up and down for ever, moves by little."""
+_SETTLED_BALANCING = 1.08
 _TINY = 1e-30  # not for tuning: keeps a quotient finite
 
 
@@ -95,10 +96,10 @@ class BlockIterate:
         table = cuts.links.table(blocks.n_blocks, blocks.size)
         total, dual = table.sum(axis=0), np.zeros_like(start.dual)
         for g, rows in enumerate(row_multipliers):
-            own = blocks_sum(blocks, g, cuts, (table[g], total)) - slack[g]
+            own = sums_of_block(blocks, g, cuts, (table[g], total))[0] - slack[g]
             own[diagonal] -= blocks.sizes[g] * rows / blocks.roots
             dual[g, 1:, 1:] = own / lifting.square[g]
-            dual[g, 0, 1:] = rows * np.sqrt(blocks.sizes[g]) / (2.0 * _LIFT * lifting.square[g])
+            dual[g, 0, 1:] = rows * np.sqrt(blocks.sizes[g]) / (2.0 * LIFT * lifting.square[g])
         costs = slack.diagonal(axis1=1, axis2=2) * blocks.roots**2 / blocks.sizes[:, None]
         least = np.where(blocks.is_open, costs, np.inf).min(axis=0)
         least = np.where(np.isfinite(least), least, 0.0)
@@ -106,51 +107,29 @@ class BlockIterate:
         return cls(start.primal, dual, cuts, sums, AdmmSettings().warm_penalty)
 
 
-@dataclass(frozen=True, eq=False)
-class Lifting:
-    """The constants of the lifted blocks: P_00, P_0i / x_i, P_ii / x_i and P_ij / Y_ij = f^2; the unit vectors q."""
-
-    corner: FloatArray
-    column: FloatArray
-    own: FloatArray
-    square: FloatArray
-    directions: FloatArray
-
-    @classmethod
-    def of(cls, blocks: SizeBlocks) -> Lifting:
-        """Lift blocks."""
-        counts, sizes, roots = np.array(blocks.counts, dtype=np.float64), blocks.sizes, blocks.roots
-        square = 1.0 / (1.0 + counts * _LIFT**2)
-        directions = np.column_stack([np.sqrt(sizes) / _LIFT, np.broadcast_to(-roots, (len(sizes), len(roots)))])
-        return cls(
-            square * counts * _LIFT**2,
-            np.outer(square * _LIFT / np.sqrt(sizes), roots),
-            np.outer(square / sizes, roots**2),
-            square,
-            directions / np.linalg.norm(directions, axis=1)[:, None],
-        )
-
-
 class BlockAdmm:
-    """The solver's state, as :class:`certimeans.bounds.relaxation.admm.Admm` has it for one matrix."""
+    """The solver's state, as :class:`certimeans.bounds.relaxation.admm.Admm` has it for one matrix.
 
-    def __init__(self, blocks: SizeBlocks, start: BlockIterate, settings: AdmmSettings, seed: int = 0) -> None:
+    Parameters
+    ----------
+    share
+        Python's own ``map``, or that of a pool of threads, which then share the blocks; numbers stay the same.
+    """
+
+    def __init__(
+        self, blocks: SizeBlocks, start: BlockIterate, settings: AdmmSettings, seed: int = 0, share: Map = map
+    ) -> None:
         self.relaxation = blocks
         self.settings = settings
         self.primal, self.dual = start.primal.copy(), start.dual.copy()
-        self._lifting = Lifting.of(blocks)
-        lifting, size = self._lifting, blocks.size
-        self._metric = np.sqrt(lifting.own**2 + 2.0 * lifting.column**2)  # of the one variable x_i
-        self._scales = Scales(np.sqrt(2.0) * lifting.square[:, None, None] * blocks.most, self._metric)
-        upper = np.where(blocks.closed, 0.0, self._scales.pairs)
-        upper[:, np.arange(size), np.arange(size)] = np.where(blocks.is_open, self._metric, 0.0)
-        self._upper = upper.ravel()
-        self._lower = np.zeros(self._upper.shape)
-        self._target = np.zeros(self._upper.shape)
+        self._share = share
+        self._lifting = lifting = Lifting.of(blocks)
+        size = blocks.size
+        self._projector = BlockProjector(blocks, lifting, settings.sweeps, share)
         self._objective = np.zeros((blocks.n_blocks, size + 1, size + 1))
         self._objective[:, 1:, 1:] = blocks.relaxation.objective / lifting.square[:, None, None]
-        self._projectors = [
-            SpectralProjector(direction, count * square * (1 + _LIFT**2), seed + g, settings.spectral)
+        self._spectral_projectors = [
+            SpectralProjector(direction, count * square * (1 + LIFT**2), seed + g, settings.spectral)
             for g, (direction, count, square) in enumerate(
                 zip(lifting.directions, blocks.counts, lifting.square, strict=True)
             )
@@ -160,7 +139,8 @@ class BlockAdmm:
         self._set_cuts(start.cuts)
         self.iterations = 0
         self.penalty = start.penalty or settings.penalty
-        self._differences = [np.inf] * blocks.n_blocks
+        self._squares = np.zeros((blocks.n_blocks, 4))
+        self._differences = np.full(blocks.n_blocks, np.inf)
         self.primal_residual = self.dual_residual = np.inf
         self.spectral_seconds = self.polyhedral_seconds = 0.0
 
@@ -173,72 +153,36 @@ class BlockAdmm:
             If the iterates broke down.
         """
         began = time.perf_counter()
-        for g, projector in enumerate(self._projectors):
-            slope = (self._objective[g], self.dual[g])
-            tolerance = self.settings.inexactness * self._differences[g]
-            self._spectral[g] = projector.project(self.primal[g], slope, 1.0 / self.penalty, tolerance)
+        self._spectral = list(self._share(self._project, range(self.relaxation.n_blocks)))
         between = time.perf_counter()
-        self._update_polyhedral_and_dual()
+        squares = self._projector.update(
+            self._spectral,
+            self.primal,
+            self.dual,
+            self.multipliers,
+            self._rows,
+            self.penalty,
+            self.settings.over_relaxation,
+        )
+        self._squares = squares
+        self._differences = np.sqrt(squares[:, 0])
+        difference, _, primal_norm, dual_norm = np.sqrt(squares.sum(axis=0)).tolist()
+        self.primal_residual = difference / max(primal_norm, _TINY)
+        change = float(np.sqrt((squares[:, 1] * self._projector.weights**4).sum()))
+        self.dual_residual = self.penalty * change / max(dual_norm, _TINY)
         self.iterations += 1
         if self.iterations % self.settings.balance_every == 0:
             ratio = self.primal_residual / max(self.settings.balance * self.dual_residual, _TINY)
-            largest = self.settings.largest_balancing
+            largest = self.settings.largest_balancing if self.iterations <= _UNSETTLED else _SETTLED_BALANCING
             self.penalty *= min(max(np.sqrt(ratio), 1 / largest), largest)
         self.spectral_seconds += between - began
         self.polyhedral_seconds += time.perf_counter() - between
 
-    def _update_polyhedral_and_dual(self) -> None:
-        lifting, rows, area = self._lifting, self._rows, self.relaxation.size**2
-        relaxed = self.settings.over_relaxation
-        for g, spectral in enumerate(self._spectral):
-            target = self._target[g * area : (g + 1) * area]
-            _fill_target(
-                spectral,
-                self.primal[g],
-                self.dual[g],
-                self.penalty,
-                relaxed,
-                lifting.own[g],
-                lifting.column[g],
-                self._metric[g],
-                target,
-            )
-        shares = self.multipliers / self.penalty
-        _subtract_cuts(self._target, rows.start, rows.position, rows.coefficient, shares)
-        _apply_rows(
-            self._target,
-            self._lower,
-            self._upper,
-            rows.start,
-            rows.position,
-            rows.coefficient,
-            rows.right_sides,
-            self.multipliers,
-            self.penalty,
-            self.settings.sweeps,
-            np.empty(len(self.multipliers), dtype=np.int64),
-        )
-        squares = np.zeros(3)
-        for g, spectral in enumerate(self._spectral):
-            here = slice(g * area, (g + 1) * area)
-            difference, *others = _write_back(
-                spectral,
-                self.primal[g],
-                self.dual[g],
-                self.penalty,
-                relaxed,
-                lifting.corner[g],
-                lifting.own[g],
-                lifting.column[g],
-                self._metric[g],
-                self._target[here],
-                self._upper[here],
-            )
-            self._differences[g] = float(np.sqrt(difference))
-            squares += others
-        change, primal_norm, dual_norm = np.sqrt(squares)
-        self.primal_residual = float(np.linalg.norm(self._differences)) / max(primal_norm, _TINY)
-        self.dual_residual = self.penalty * change / max(dual_norm, _TINY)
+    def _project(self, g: int) -> Single:
+        slope = (self._objective[g], self.dual[g])
+        tolerance = self.settings.inexactness * float(self._differences[g])
+        penalty = self.penalty * float(self._projector.weights[g]) ** 2
+        return self._spectral_projectors[g].project(self.primal[g], slope, 1.0 / penalty, tolerance)
 
     def current_cuts(self) -> BlockCuts:
         """Return the cuts with their present multipliers."""
@@ -254,14 +198,27 @@ class BlockAdmm:
     def replace_cuts(self, cuts: BlockCuts) -> None:
         """Go on with other cuts, with the multipliers they bring."""
         self._sums = self.multipliers[: 2 * self.relaxation.size] / self._rows.norms[: 2 * self.relaxation.size]
+        self._weigh()
         self._set_cuts(cuts)
+
+    def _weigh(self) -> None:
+        """Let the penalty of each block move towards where its residuals are in the ratio that those of all have."""
+        weights = self._projector.weights
+        difference, change, primal, dual = np.sqrt(self._squares.T)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.log(difference * dual / (primal * change * weights**2))
+        if np.isfinite(ratios).all():
+            most = np.log(self.settings.largest_balancing)
+            factors = np.exp(np.clip(0.25 * (ratios - ratios.mean()), -most, most))
+            self._projector.weigh(weights * factors)
 
     def _set_cuts(self, cuts: BlockCuts) -> None:
         self.cuts = cuts
-        self._rows = BlockRows.build(self.relaxation, self._scales, cuts)
+        self._rows = BlockRows.build(self.relaxation, self._projector.scales, cuts)
         sizes = self.relaxation.sizes
         own = [part.multipliers / size for part, size in zip(cuts.cuts, sizes, strict=True)]
         self.multipliers = np.concatenate([self._sums, *own, cuts.links.multipliers]) * self._rows.norms
+        self._projector.begin(self.dual, self.multipliers, self._rows)
 
     def shared(self) -> FloatArray:
         """Return X^g, as the spectral sets have it."""
@@ -285,17 +242,18 @@ class BlockAdmm:
         """Prove a bound from the present multipliers."""
         if not np.isfinite(self.dual).all():
             return no_bound(self.relaxation)
-        blocks, cuts = self.relaxation, self.current_cuts()
-        size = blocks.size
-        table = cuts.links.table(blocks.n_blocks, size)
-        total = table.sum(axis=0)
-        rows = np.empty((blocks.n_blocks, size))
-        wish = np.empty((blocks.n_blocks, size, size))
-        for g in range(blocks.n_blocks):
-            rows[g], of_all, dual = self._in_terms_of_sizes(g)
-            wish[g] = blocks_sum(blocks, g, cuts, (table[g], total)) - dual
-            wish[g][np.diag_indices(size)] -= blocks.sizes[g] * (rows[g] / blocks.roots - of_all)
-        return block_bound(blocks, cuts, rows, wish, slack_bits)
+        blocks = self.relaxation
+        parts = list(self._share(self._in_terms_of_sizes, range(blocks.n_blocks)))
+        diagonal = np.diag_indices(blocks.size)
+
+        def wish(g: int, summed: FloatArray) -> FloatArray:
+            rows, of_all, dual = parts[g]
+            slack = summed - dual
+            slack[diagonal] -= blocks.sizes[g] * (rows / blocks.roots - of_all)
+            return slack
+
+        rows = np.stack([part[0] for part in parts])
+        return block_bound(blocks, self.current_cuts(), rows, wish, slack_bits, self._share)
 
     def _in_terms_of_sizes(self, g: int) -> tuple[FloatArray, float, FloatArray]:
         """Return the multipliers of (1), what they have of a multiple of a, and the rest of the dual matrix, for Y.
@@ -308,87 +266,17 @@ class BlockAdmm:
         image = lifted @ direction
         half = image - 0.5 * (float(direction @ image) + float(np.linalg.norm(lifted))) * direction
         compressed = lifted - np.outer(direction, half) - np.outer(half, direction)
-        count = blocks.counts[g]
-        lowest, _, failed = dsyevr(compressed, il=count, iu=count, lower=1)
-        corner = dual[0, 0] - (0.0 if failed else float(lowest[-1]))
-        factor = _LIFT / np.sqrt(blocks.sizes[g])
+        corner = dual[0, 0] - self._last_of_lowest(g, compressed)
+        factor = LIFT / np.sqrt(blocks.sizes[g])
         of_all = float(square * factor**2 * corner)
         rows = 2.0 * square * factor * dual[0, 1:] + of_all * blocks.roots
         return rows, of_all, square * dual[1:, 1:]
 
-
-def blocks_sum(blocks: SizeBlocks, g: int, cuts: BlockCuts, links: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """Return sum_c mu_c B_c + L^g, nearly, as :mod:`.safe_bound` writes it."""
-    rows = CutRows.build(cuts.cuts[g], blocks.block(g))
-    total, _, _ = rows.weighted_sum(cuts.cuts[g].multipliers * rows.norms)
-    of_links: FloatArray = 0.5 * blocks.sizes[g] * (links[1] - 2.0 * links[0]) / np.outer(blocks.roots, blocks.roots)
-    of_links[np.diag_indices(blocks.size)] = blocks.sizes[g] * links[0].sum(axis=1) / blocks.roots**2
-    return total + of_links
-
-
-@compiled_fast_without_allocation
-def _fill_target(  # noqa: PLR0913  # compiled code takes its state apart
-    spectral: Single,
-    primal: FloatArray,
-    dual: FloatArray,
-    penalty: float,
-    over_relaxation: float,
-    own: FloatArray,
-    column: FloatArray,
-    metric: FloatArray,
-    target: FloatArray,
-) -> None:
-    """Write what is to be projected, in the solver's variables."""
-    size = len(own)
-    root = np.sqrt(2.0)
-    rest = 1.0 - over_relaxation
-    for i in range(size):
-        for j in range(i + 1, size):
-            entry = over_relaxation * spectral[i + 1, j + 1] + rest * primal[i + 1, j + 1]
-            target[i * size + j] = root * (entry + dual[i + 1, j + 1] / penalty)
-        above = over_relaxation * spectral[0, i + 1] + rest * primal[0, i + 1] + dual[0, i + 1] / penalty
-        entry = over_relaxation * spectral[i + 1, i + 1] + rest * primal[i + 1, i + 1] + dual[i + 1, i + 1] / penalty
-        target[i * size + i] = (own[i] * entry + 2.0 * column[i] * above) / metric[i]
-
-
-@compiled_fast_without_allocation
-def _write_back(  # noqa: PLR0913  # the same
-    spectral: Single,
-    primal: FloatArray,
-    dual: FloatArray,
-    penalty: float,
-    over_relaxation: float,
-    corner: float,
-    own: FloatArray,
-    column: FloatArray,
-    metric: FloatArray,
-    target: FloatArray,
-    upper: FloatArray,
-) -> tuple[float, float, float, float]:
-    """Update X and L; return the squares of |Y - X|, of X's change, of X and of L."""
-    size = len(own)
-    half_root = np.sqrt(0.5)
-    difference, change, primal_square, dual_square = 0.0, 0.0, 0.0, 0.0
-    for i in range(size + 1):
-        for j in range(i, size + 1):
-            twice = 1.0 if i == j else 2.0
-            if i == 0:
-                entry = corner
-                if j > 0:
-                    p = (j - 1) * size + j - 1
-                    entry = min(max(target[p], 0.0), upper[p]) * column[j - 1] / metric[j - 1]
-            elif i == j:
-                p = (i - 1) * size + i - 1
-                entry = min(max(target[p], 0.0), upper[p]) * own[i - 1] / metric[i - 1]
-            else:
-                p = (i - 1) * size + j - 1
-                entry = min(max(target[p], 0.0), upper[p]) * half_root
-            found = spectral[i, j]
-            relaxed = over_relaxation * found + (1 - over_relaxation) * primal[i, j]
-            difference += twice * (found - entry) ** 2
-            change += twice * (entry - primal[i, j]) ** 2
-            dual[i, j] += penalty * (relaxed - entry)
-            primal[i, j] = entry
-            primal_square += twice * entry**2
-            dual_square += twice * dual[i, j] ** 2
-    return difference, change, primal_square, dual_square
+    def _last_of_lowest(self, g: int, matrix: FloatArray) -> float:
+        """Return the m-th lowest eigenvalue, nearly if the subspace that the spectral step follows knows it."""
+        count = self.relaxation.counts[g]
+        values = self._spectral_projectors[g].values_in_subspace(matrix)
+        if values is not None and len(values) >= count:
+            return float(values[count - 1])
+        lowest, _, failed = dsyevr(matrix, il=count, iu=count, lower=1)
+        return 0.0 if failed else float(lowest[-1])
