@@ -10,6 +10,7 @@ from certimeans.heuristics.chains import make_chains
 from certimeans.heuristics.limited.descent import BEGIN, begin, descend_within
 from certimeans.heuristics.limited.exchanges import make_exchanges, swap_gain
 from certimeans.heuristics.limited.loads import make_loads
+from certimeans.heuristics.limited.rounding import round_sizes
 from certimeans.heuristics.limited.transport import assign_within, make_network
 from certimeans.heuristics.settings import SearchSettings
 from certimeans.heuristics.state import make_clusters, make_space, scatter, set_labels
@@ -109,3 +110,13 @@ def test_what_keeps_a_point_out_is_evicted() -> None:
     while not at.is_done:
         at = descend_within(space, clusters, loads, exchanges, chains, at, 10**6)
     assert clusters.labels.tolist() == [0, 0, 1, 1, 2, 0, 2, 2, 1]
+
+
+def test_sizes_of_a_relaxation_become_a_clustering() -> None:
+    """Each has the size that it has most of, while there is room; those of one size that share most are together."""
+    limits = presolve(Instance.create(np.arange(7.0)[:, None], 3, sizes=[2, 2, 3])).super_points.limits
+    assert limits is not None
+    shares = np.array([[1.0, 0.9, 0.1, 0.8, 0.7, 0.6, 0.0], [0.0, 0.1, 0.9, 0.2, 0.3, 0.4, 1.0]])
+    together = np.zeros((2, 7, 7))
+    together[0, 0, 3] = together[0, 3, 0] = 0.8
+    assert round_sizes(limits, shares, together).tolist() == [0, 1, 2, 0, 1, 2, 2]

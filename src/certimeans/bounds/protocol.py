@@ -83,6 +83,8 @@ class Question:
         A good clustering of the super-points, if one is known: a start where nothing is left by an earlier bound.
     on_bound
         Told about each better bound as soon as it is proven.
+    on_labels
+        Told about clusterings of the super-points that the relaxation points to; they may break constraints.
     n_threads
         How many threads may work; the answer does not depend on it.
     """
@@ -94,6 +96,7 @@ class Question:
     start: Start | None = None
     labels: IntArray | None = None
     on_bound: Callable[[Bound], None] = field(default=lambda _: None)
+    on_labels: Callable[[IntArray], None] = field(default=lambda _: None)
     n_threads: int = 1
 
 

@@ -212,6 +212,7 @@ class _Evaluation:
         self, bounder: Bounder, points: SuperPoints, checked: Callable[[Bound], Bound] = lambda bound: bound
     ) -> Answer:
         """Let a bounder work until the node can be pruned; its bounds count as ``checked`` returns them."""
+        descent = replace(self.settings.node_search, n_searches=1)
         question = Question(
             points,
             target=self._pruning_cost,
@@ -220,6 +221,7 @@ class _Evaluation:
             start=self.task.inheritance,
             labels=None if self.best_labels is None else self.best_labels[points.first_points],
             on_bound=lambda bound: self._improve(checked(bound)),
+            on_labels=lambda labels: self._search(points, descent, start=labels),
             n_threads=self.surroundings.n_threads,
         )
         answer = bounder.bound(question)

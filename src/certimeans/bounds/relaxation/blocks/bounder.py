@@ -19,6 +19,7 @@ from certimeans.bounds.relaxation.blocks.shifted import violated_shifted_cuts
 from certimeans.bounds.relaxation.blocks.solver import BlockAdmm, BlockIterate
 from certimeans.bounds.relaxation.cuts.separation import Separator
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneLoop, CuttingPlaneSettings
+from certimeans.heuristics.limited.rounding import round_sizes
 from certimeans.presolve.contract import SuperPoints
 from certimeans.proof.steps import BlockStep
 
@@ -32,6 +33,10 @@ _MOST_LINKS = 3000
 _MOST_SHIFTED = 3000
 _ROUNDS_WITHOUT_POINT_0 = 3
 """Cuts with the point 0 take longer to find, at most so many in each round and block, and easy problems need none."""
+
+
+_NEARLY_DECIDED, _LONGER = 0.04, 4.0
+"""Mean of 1 - sum_g x_i^2 below which the loop goes on, and for how many times the iterations that it has had."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +136,8 @@ class _BlockLoop(CuttingPlaneLoop):
             for g in range(blocks.n_blocks)
         ]
         self._seed = question.seed
-        self._first_with_point_0 = 10**9  # iterations
+        self._first_with_point_0 = self._first_stalled = 10**9  # iterations
+        self._points, self._tell = question.points, question.on_labels
         super().__init__(
             BlockAdmm(blocks, start, settings.admm, question.seed, share),  # type: ignore[arg-type]
             start,  # type: ignore[arg-type]
@@ -153,15 +159,27 @@ class _BlockLoop(CuttingPlaneLoop):
         return super()._go_on_while_rising(done)
 
     def _give_up(self) -> StopReason | None:
-        """Decide as for one matrix, but not before cuts with the point 0 have had half of all iterations."""
+        """Decide as for one matrix, but not before cuts with the point 0 have had half of all iterations.
+
+        Nor if nearly nothing is undecided: then the relaxation is on its way to a better clustering, which will be
+        told when it arrives, and which the bound will reach.
+        """
         reason = super()._give_up()
-        is_early = not self._is_warm and self.solver.iterations < 2 * self._first_with_point_0
-        return None if is_early and reason is StopReason.STALLED else reason
+        if reason is not StopReason.STALLED:
+            return reason
+        done = self.solver.iterations
+        self._first_stalled = min(self._first_stalled, done)
+        is_early = not self._is_warm and done < 2 * self._first_with_point_0
+        shares = np.clip(self.solver.shared().diagonal(axis1=1, axis2=2), 0.0, 1.0)
+        is_nearly_decided = 1.0 - float((shares**2).sum(axis=0).mean()) < _NEARLY_DECIDED
+        return None if is_early or (is_nearly_decided and done < _LONGER * self._first_stalled) else reason
 
     def _separate(self) -> None:
         began = time.perf_counter()
         blocks, kept = self.solver.relaxation, self.solver.current_cuts().purged()
         shared = self.solver.shared()
+        assert self._points.limits is not None  # noqa: S101  # there are blocks
+        self._tell(round_sizes(self._points.limits, shared.diagonal(axis1=1, axis2=2), shared))
         cuts = []
         for g, separator in enumerate(self.separators):
             scaled = np.outer(blocks.roots, blocks.roots) * shared[g]  # so that violations are those of X
