@@ -155,6 +155,7 @@ def _colour() -> None:
 
 def _limit_sizes() -> None:
     """Solve with limits on sizes: by coordinates and by a Gram matrix, with links, and where starts must be mended."""
+    from certimeans.bounds.relaxation.blocks.shifted import violated_shifted_cuts  # noqa: PLC0415
     from certimeans.heuristics.upper_bound import SearchSettings, search_clustering  # noqa: PLC0415
     from certimeans.presolve.reduce import presolve  # noqa: PLC0415
     from certimeans.problem.instance import Instance  # noqa: PLC0415
@@ -173,6 +174,7 @@ def _limit_sizes() -> None:
     capacity = random.integers(1, 9, size=30).astype(float)
     solve_instance(Instance.create(points, 3, size_min=30, size_max=60, capacity=capacity, **links), few)
     tied = presolve(Instance.create(points, 3, size_min=9, size_max=11, **links)).super_points
+    violated_shifted_cuts(0.5 * np.eye(4), 1, 0.01, 4, 0)  # easy problems have no use for these
     never_paid = SearchSettings(n_searches=2, price_rises=0, tabu_steps=20)
     search_clustering(tied, start=np.zeros(tied.size, dtype=np.int64), settings=never_paid)
 
