@@ -15,7 +15,8 @@ HEAD = """\
 # Settings
 
 How the parts of the solver work, for experiments. None of these changes what is proven, only how fast. They are fields
-of `certimeans.SolverSettings`, and tables of a TOML file; either is passed as `solve(..., settings=...)`:
+of `certimeans.SolverSettings`, and tables of a TOML file; either is passed as `solve(..., settings=...)`, a file
+also as `certimeans solve --settings FILE`:
 
 ```text
 [root_search]
