@@ -42,6 +42,9 @@ def instances(folder: str) -> Iterator[tuple[str, Any]]:
                 points, classes = draw(random)
                 instance, _ = planted.plant(points, classes, density * len(points), random, noise)
                 yield f"{name}, {density}; {stream}", instance
+    random = np.random.default_rng(8)
+    points, classes = planted.blob_like(random, 50_000, 10, 10)
+    yield "50,000 points", planted.plant(points, classes, 10_000, random)[0]
 
 
 def main() -> None:
