@@ -94,7 +94,8 @@ class PartsSearch:
         self._covariance = self._cheap_bound()
         plan = self.store.load_plan()
         if plan is not None:
-            self.incumbent.offer(plan.labels, "the checkpoint")
+            self.incumbent.offer(plan.labels, "checkpoint")
+        self._say_where_it_is_saved(plan)
         self._announce()
         if plan is None or self.incumbent.clustering is None:
             self._search()
@@ -104,6 +105,18 @@ class PartsSearch:
         status = self._stop_reason() or SolveStatus.INTERRUPTED
         self._bound_rest()
         return self._outcome(status)
+
+    def _say_where_it_is_saved(self, plan: Plan | None) -> None:
+        folder = self.store.checkpoint
+        if folder is None or self._on_progress is None:
+            return
+        message = f"saved:    each part in {folder} as soon as it is done"
+        if plan is not None:
+            n_stored = sum(1 for _ in self.store.stored(plan.split.n_parts))
+            cost = self.incumbent.cost
+            found = f"incumbent {cost:.8g}" if cost < math.inf else "no clustering yet"
+            message = f"resumed:  from {folder}, {plan.split.n_parts} parts ({n_stored} proofs to repeat), {found}"
+        self._on_progress(replace(self._progress(), phase="presolve", message=message))
 
     def _cheap_bound(self) -> float:
         points = self.presolved.super_points
@@ -329,6 +342,7 @@ class PartsSearch:
             self._n_cuts,
             "heuristics" if math.isinf(cost) else "parts",
             self.workers.message,
+            source=self.incumbent.source,
         )
         if now is None or now.done == 0:
             return replace(progress, parts=0 if now is None else now.n_parts)
