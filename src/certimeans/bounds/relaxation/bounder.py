@@ -102,7 +102,7 @@ class RelaxationBounder:
         outcome = bound_by_cutting_planes(
             relaxation,
             lambda: scale.target(question.target()),
-            start=_start(question, relaxation, self.settings.admm.clustering_penalty),
+            start=_start(question, relaxation, self.settings.admm.penalty),
             settings=self.settings,
             seed=question.seed,
             deadline=question.deadline,

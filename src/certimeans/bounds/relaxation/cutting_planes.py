@@ -275,9 +275,11 @@ class CuttingPlaneLoop:
         if len(self.curve) < 2:
             return False
         (then, before), (last, bound) = self.curve[-2:]
+        if not np.isfinite(before):
+            return True
         rate = (bound - before) / max(last - then, 1)
         expected = bound + self.settings.hopeful * rate * (self.solver.iterations - last)
-        return not expected < self.pruning_value()
+        return expected >= self.pruning_value()
 
     def _take_proof(self, *, wait: bool) -> StopReason | None:
         """Take over the bound that is being proven beside the iterations, if there is one and it is there."""
