@@ -51,6 +51,20 @@ def test_parts_are_equal_in_size_and_have_equal_means() -> None:
     assert split.loss == pytest.approx(loss, rel=1e-3, abs=1e-6)
 
 
+def test_united_parts_have_the_points_and_shares_of_their_parts() -> None:
+    """Seven parts become three: no point is lost, and shares add up to what they were, exactly."""
+    presolved, labels = blobs(1200)
+    split = split_into_parts(presolved, labels, 7, PartSettings(share_above=1e-4))
+    united, groups = split.united(3)
+    assert len(split.shared) > 0
+    assert [list(group) for group in groups] == [[0, 1], [2, 3, 4], [5, 6]]
+    for p, group in enumerate(groups):
+        for one, other in zip(
+            united.members((p,), np.ones(1200)), split.members(tuple(group), np.ones(1200)), strict=True
+        ):
+            assert np.array_equal(one, other)
+
+
 def test_equal_seeds_split_alike() -> None:
     """The same split again, and another one for another seed."""
     presolved, labels = blobs(300)
@@ -124,7 +138,7 @@ def test_tuned_shares_make_the_own_clusterings_of_parts_dearer() -> None:
 
     def own_costs(split: Split) -> float:
         parts = [make_part(presolved, split, labels, (p,)) for p in range(split.n_parts)]
-        losses = [own_clustering(part, Effort(1e-3, 0.5, 4), 0, Deadline())[1] for part in parts]
+        losses = [own_clustering(part, Effort(1e-3, 4), 0, Deadline())[1] for part in parts]
         return sum(part.cost(part.labels) * (1 - loss) for part, loss in zip(parts, losses, strict=True))
 
     assert own_costs(tuned) > own_costs(split) + 0.5
@@ -140,7 +154,7 @@ def test_a_start_from_a_solved_part_saves_rounds() -> None:
     presolved = presolve(Instance.create(points, 4))
     split = split_into_parts(presolved, labels, 2)
     parts = [make_part(presolved, split, labels, (p,)) for p in (0, 1)]
-    effort = Effort(1e-3, 0.5, 4)
+    effort = Effort(1e-3, 4)
     first = bound_part(parts[0], effort)
     assert first.start is not None
     template = Template.of(parts[0], first.start)

@@ -8,6 +8,7 @@ farther away. No bound is needed for that, only clusterings of the parts, which 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +28,13 @@ _PASSES = 20
 
 
 def tune_shares(
-    presolved: Presolved, split: Split, labels: IntArray, *, seed: int = 0, deadline: Deadline | None = None
+    presolved: Presolved,
+    split: Split,
+    labels: IntArray,
+    *,
+    seed: int = 0,
+    deadline: Deadline | None = None,
+    n_threads: int = 1,
 ) -> Split:
     """Divide the weights of the shared points so that parts have dearer clusterings of their own.
 
@@ -37,6 +44,8 @@ def tune_shares(
         The clustering of the super-points that the split follows.
     deadline
         The best shares until then are returned: any are valid.
+    n_threads
+        How many parts are searched at a time.
     """
     if len(split.shared) == 0:
         return split
@@ -47,14 +56,19 @@ def tune_shares(
     own = [part.labels for part in parts]
     shares = best = split.shares
     most, step = -np.inf, _STEP
+    costs, distances = np.empty(len(parts)), np.empty_like(shares)
+
+    def look_at(p: int, turn: int) -> None:
+        if not deadline.passed():
+            costs[p], own[p], distances[p] = _look_at(parts[p], places[p], shares[p], own[p], [seed, turn, p], deadline)
+
     for turn in range(_PASSES):
-        costs, distances = np.empty(len(parts)), np.empty_like(shares)
-        for p, part in enumerate(parts):
-            if deadline.passed():
-                return replace(split, shares=best)
-            costs[p], own[p], distances[p] = _look_at(part, places[p], shares[p], own[p], [seed, turn, p], deadline)
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(look_at, range(len(parts)), [turn] * len(parts)))
+        if deadline.passed():
+            break
         if costs.sum() > most:
-            most, best, slopes = float(costs.sum()), shares, distances
+            most, best, slopes = float(costs.sum()), shares, distances.copy()
         else:
             step /= 2
             if step < _LEAST_STEP:
