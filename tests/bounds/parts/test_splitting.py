@@ -12,6 +12,7 @@ from certimeans.bounds.parts.matching import Template, start_from
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.splitting import Split, make_part, rounded_shares, split_into_parts
 from certimeans.bounds.parts.tuning import tune_shares
+from certimeans.bounds.parts.units import centres_of, link_wishes
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.problem.instance import Instance
@@ -71,6 +72,17 @@ def test_equal_seeds_split_alike() -> None:
     first, again, other = (split_into_parts(presolved, labels, 4, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(first.points, again.points)
     assert not np.array_equal(first.points, other.points)
+
+
+def test_a_link_binds_at_second_hand() -> None:
+    """7 would gain 40 in the cluster of 14, which could leave that for the one of 20, at a cost of 20."""
+    points = [[7.0], [14.0], [20.0], [0.0], [-7.0], [6.0], [20.0]]
+    instance = Instance.create(points, 3, cannot_link=[(0, 1), (1, 2), (2, 3)])
+    presolved = presolve(instance)
+    labels = np.array([0, 1, 2, 0, 0, 1, 2])  # centres 0, 10 and 20
+    centres, _ = centres_of(presolved.super_points, labels)
+    wishes = link_wishes(presolved.super_points, labels, centres, np.array([[0, 1], [1, 2], [2, 3]]))
+    assert wishes / wishes[0] * 40.0 == pytest.approx([40.0, 20.0, -400.0])
 
 
 def test_links_that_bind_stay_inside_parts() -> None:
