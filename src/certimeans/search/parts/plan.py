@@ -10,8 +10,8 @@ from certimeans.bounds.parts.settings import PartSettings
 
 """What a user may ask for."""
 
-_HOPELESS = 0.6
-"""Parts whose own clusterings lose this share of the gap are too small to reach it."""
+_HOPELESS, _COMFORTABLE = 0.6, 0.3
+"""Shares of the gap: parts whose own clusterings lose more than the first are too small; below the second it is easy."""
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""
 _MOSTLY = 0.5
@@ -156,7 +156,7 @@ def choose_size(
     def is_hopeless(size: int) -> bool:
         return own_loss(size) > _HOPELESS * given.gap
 
-    best = first = _first_hopeful(given, is_hopeless)
+    best = first = _first_to_look_at(given, own_loss)
     look_at(best)
     while (larger := min(given.largest, 2 * best)) > best and may_be_larger(best) and has_time():
         look_at(larger)
@@ -171,14 +171,16 @@ def choose_size(
     return best
 
 
-def _first_hopeful(given: Circumstances, is_hopeless: Callable[[int], bool]) -> int:
-    """Return the size to begin with, or the first larger one that may reach the gap, if there is such."""
-    size = given.first
-    while is_hopeless(size):
-        if size >= given.largest:
-            return given.first
-        size = min(given.largest, 2 * size)
-    return size
+def _first_to_look_at(given: Circumstances, own_loss: Callable[[int], float]) -> int:
+    """Return the smallest size that reaches the gap with ease, or else at all, or else the one to begin with."""
+    sizes = [given.first]
+    while sizes[-1] < given.largest and own_loss(sizes[-1]) > _COMFORTABLE * given.gap:
+        sizes.append(min(given.largest, 2 * sizes[-1]))
+    for enough in (_COMFORTABLE, _HOPELESS):
+        for size in sizes:
+            if own_loss(size) <= enough * given.gap:
+                return size
+    return given.first
 
 
 def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> QuickPilots:
