@@ -10,7 +10,7 @@ import numpy as np
 
 from certimeans.search.process_pool import make_process_pool
 
-_KEPT = []
+_KEPT: list[np.ndarray] = []
 
 
 def keep(megabytes: int) -> int:

@@ -11,7 +11,7 @@ from certimeans.bounds.parts.settings import PartSettings
 """What a user may ask for."""
 
 _HOPELESS, _COMFORTABLE = 0.6, 0.3
-"""Shares of the gap: parts whose own clusterings lose more than the first are too small; below the second it is easy."""
+"""Shares of the gap: parts whose own clusterings lose more than the first are too small; below the second is easy."""
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""
 _MOSTLY = 0.5
