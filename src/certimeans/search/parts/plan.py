@@ -10,7 +10,7 @@ from certimeans.bounds.parts.settings import PartSettings
 
 """What a user may ask for."""
 
-_HOPELESS, _COMFORTABLE = 0.6, 0.3
+_HOPELESS, _COMFORTABLE = 0.6, 0.4
 """Shares of the gap: parts whose own clusterings lose more than the first are too small; below the second is easy."""
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""
