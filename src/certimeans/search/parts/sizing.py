@@ -47,6 +47,7 @@ _SHARE_FOR_SPLIT = 0.15
 _FEW_SWEEPS = 3
 _SECONDS_TO_HAND_OVER = 1e-3  # a part and its proof
 _SHARE_FOR_PILOT = 0.08
+_MOST_SHARES = 4.0  # of the time of a part may be taken by the first pilot
 _SHARE_FOR_PILOTS = 0.15  # after that no further sizes are looked at
 _SHARE_FOR_TUNING = 0.04
 _NEARLY = 1.04  # what pilots aim at is reached if they are as close as that
@@ -263,7 +264,7 @@ class Sizing:
         effort = replace(self.effort, gap=gap)
         keys = list(trial.parts)[: 1 + _PILOTS_PER_WORKER * self.workers.capacity]
         first, *others = [PartTask((key,), (trial.parts[key],), effort, seed=self.seed) for key in keys]
-        template = self._first_pilot(first, self._nearest_template(size))
+        template = self._first_pilot(first, self._nearest_template(size), seconds)
         if template is None:
             return Pilot(math.inf, math.inf, is_cut_short=True)
         self.templates[size] = template
@@ -351,9 +352,15 @@ class Sizing:
                 raise StoppedError
         return work.result()
 
-    def _first_pilot(self, task: PartTask, start: Template | Path | None) -> Template | Path | None:
-        """Bound a part, from one of another size or from nothing; return what others may start from."""
-        seconds = _SHARE_FOR_PILOT * self.deadline.remaining()
+    def _first_pilot(self, task: PartTask, start: Template | Path | None, share: float) -> Template | Path | None:
+        """Bound a part, from one of another size or from nothing; return what others may start from.
+
+        Parameters
+        ----------
+        share
+            Seconds that each part of this size has.
+        """
+        seconds = min(_SHARE_FOR_PILOT * self.deadline.remaining(), _MOST_SHARES * share)
         task = replace(task, template=start, seconds=seconds if math.isfinite(seconds) else None, wants_template=True)
         found = self._bounded(task.keys, {task.keys[0]: task})
         template = found[0].template if found else None
