@@ -226,11 +226,13 @@ solve(blobs(), 4, **links(), part_size=30, checkpoint={str(folder)!r}, callback=
     assert ended.returncode == -signal.SIGKILL
 
 
-def resumed(folder: Path, count: list[int]) -> SolveResult:
-    """Go on where a run was killed, and note how many parts were bounded."""
+def resumed(folder: Path, count: list[int], said: list[str] | None = None) -> SolveResult:
+    """Go on where a run was killed, and note how many parts were bounded, and what the log says."""
 
     def look(progress: Progress) -> None:
         count.append(progress.parts_done)
+        if said is not None and progress.message:
+            said.append(progress.message)
 
     return solve(blobs(), 4, **links(), part_size=30, checkpoint=folder, callback=look)
 
@@ -242,8 +244,11 @@ def test_a_killed_run_goes_on_with_the_parts_that_were_done(tmp_path: Path) -> N
     lines = (tmp_path / "parts" / "index.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 5
     count: list[int] = []
-    result = resumed(tmp_path, count)
+    said: list[str] = []
+    result = resumed(tmp_path, count, said)
     assert max(count) == 3
+    assert said[-1].startswith(f"resumed:  from {tmp_path}, 8 parts (5 proofs to repeat), incumbent ")
+    assert result.history[-1].source == "checkpoint"
     assert result.lower_bound == pytest.approx(undisturbed.lower_bound, rel=0.02)
     again = resumed(tmp_path, [])
     assert again.lower_bound == pytest.approx(result.lower_bound, rel=1e-9)

@@ -233,6 +233,8 @@ def _relax(
     settings = replace(effort.cutting_planes, bounds_start=False, slack_bits=_SLACK_BITS)
     if (count := effort.iterations) is not None:
         settings = replace(settings, first_iterations=count, bound_every=count, large_size=part.size + 1)
-        settings = replace(settings, max_rounds=1, use_cuts=False)
+        # A smaller penalty proves more after few iterations, and less after many.
+        admm = replace(settings.admm, clustering_penalty=settings.admm.warm_penalty)
+        settings = replace(settings, admm=admm, max_rounds=1, use_cuts=False)
     labels = part.labels if effort.follows_clustering else None
     return RelaxationBounder(settings).bound(Question(points, aim.now, deadline, seed, start, labels))

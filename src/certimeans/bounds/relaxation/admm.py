@@ -38,9 +38,9 @@ class AdmmSettings:
 
     Attributes
     ----------
-    penalty, warm_penalty
-        Weight of the distance between the two iterates, in units of the scatter: its first value, and that for a start
-        with multipliers from which it is not known.
+    penalty, clustering_penalty, warm_penalty
+        Weight of the distance between the two iterates, in units of the scatter: its first value; that for a start from
+        a clustering; and that for a start with other multipliers from which it is not known.
     balance_every, balance
         Every so many iterations the penalty moves towards where the primal residual is ``balance`` times the dual one,
         both relative to the size of the iterates: how far the two sets are apart against how far the multipliers move.
@@ -57,6 +57,7 @@ class AdmmSettings:
     """
 
     penalty: float = 0.4
+    clustering_penalty: float = 1.0
     warm_penalty: float = 0.1
     balance_every: int = 10
     balance: float = 8.0

@@ -104,7 +104,8 @@ class PartsSearch:
         self._covariance = self._cheap_bound()
         plan = self.store.load_plan()
         if plan is not None:
-            self.incumbent.offer(plan.labels, "the checkpoint")
+            self.incumbent.offer(plan.labels, "checkpoint")
+        self._say_where_it_is_saved(plan)
         self._announce()
         if plan is None or self.incumbent.clustering is None:
             self._search()
@@ -114,6 +115,18 @@ class PartsSearch:
         status = self._stop_reason() or SolveStatus.INTERRUPTED
         self._bound_rest()
         return self._outcome(status)
+
+    def _say_where_it_is_saved(self, plan: Plan | None) -> None:
+        folder = self.store.checkpoint
+        if folder is None or self._on_progress is None:
+            return
+        message = f"saved:    each part in {folder} as soon as it is done"
+        if plan is not None:
+            n_stored = sum(1 for _ in self.store.stored(plan.split.n_parts))
+            cost = self.incumbent.cost
+            found = f"incumbent {cost:.8g}" if cost < math.inf else "no clustering yet"
+            message = f"resumed:  from {folder}, {plan.split.n_parts} parts ({n_stored} proofs to repeat), {found}"
+        self._on_progress(replace(self._progress(), phase="presolve", message=message))
 
     def _cheap_bound(self) -> float:
         points = self.presolved.super_points
@@ -382,7 +395,8 @@ class PartsSearch:
         cost, message = self.incumbent.cost, self.workers.message
         phase = "heuristics" if math.isinf(cost) else "parts"
         bound = min(self._proven().bound, cost)
-        progress = Progress(self.deadline.elapsed(), cost, bound, 0, 0, 0, self._n_cuts, phase, message)
+        seconds, source = self.deadline.elapsed(), self.incumbent.source
+        progress = Progress(seconds, cost, bound, 0, 0, 0, self._n_cuts, phase, message, source=source)
         return progress if self._now is None else self._now.shown_in(progress)
 
     def _announce(self) -> None:

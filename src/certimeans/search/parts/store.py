@@ -70,6 +70,11 @@ class PartStore:
         self._count = 0
         self.message = ""
 
+    @property
+    def checkpoint(self) -> Path | None:
+        """The checkpoint's folder; ``None`` if there is none."""
+        return None if self._is_temporary else self.folder.parent
+
     def prepare(self) -> None:
         """Make the folder.
 
