@@ -15,7 +15,8 @@ HEAD = """\
 # Settings
 
 How the parts of the solver work, for experiments. None of these changes what is proven, only how fast. They are fields
-of `certimeans.SolverSettings`, and tables of a TOML file; either is passed as `solve(..., settings=...)`:
+of `certimeans.SolverSettings`, and tables of a TOML file; either is passed as `solve(..., settings=...)`, a file
+also as `certimeans solve --settings FILE`:
 
 ```text
 [root_search]
@@ -33,7 +34,7 @@ from certimeans import SolverSettings, solve
 
 defaults = SolverSettings()
 settings = replace(defaults, root_search=replace(defaults.root_search, n_searches=1000))
-result = solve([[0.0], [1.0], [5.0]], n_clusters=2, settings=settings)  # or settings="settings.toml"
+result = solve([[0.0], [1.0], [5.0]], 2, settings=settings)
 ```
 
 What a file leaves out keeps its default; a name that does not exist is refused, with the nearest one that does. The

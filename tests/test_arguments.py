@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from joblib import cpu_count, parallel_config
 
-from certimeans import CertifiedKMeans, InputError, Progress, solve
+from certimeans import CertifiedKMeans, InputError, Progress, SolveStatus, solve
 from certimeans.arguments import as_n_jobs, as_seed
+from tests.search.test_solve import branching_points
 
 POINTS = np.array([[0.0, 1.0], [1.0, 0.0], [5.0, 5.0], [6.0, 5.0], [0.0, 9.0]])
 
@@ -80,6 +81,14 @@ def test_verbose_writes_the_log_of_the_command_line(capsys: pytest.CaptureFixtur
     assert "Instance(5 points" in captured.err
     assert "incumbent" in captured.err
     assert sum(entry.phase == "presolve" for entry in seen) == 4  # as it begins, and what it found, of both
+
+
+def test_the_log_ends_where_the_search_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also at a limit, with nodes left, and sooner than the next line would be due."""
+    result = solve(branching_points(), 8, max_nodes=1, gap=1e-6, verbose=1)
+    last = capsys.readouterr().err.splitlines()[-1].split()
+    assert result.status is SolveStatus.NODE_LIMIT
+    assert last[1:3] == ["1", "2"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from certimeans import InputError, SolverSettings, solve, verify
 from certimeans.bounds.covariance import CovarianceBounder
 from certimeans.bounds.protocol import Answer, Question
 from certimeans.bounds.relaxation.cuts.families import cuts_of_families
+from certimeans.cli import main
 from certimeans.plugins import _find, load_plugin
 from certimeans.presolve.contract import SuperPoints
 
@@ -82,6 +84,44 @@ def test_what_is_no_cut_is_refused(members: Any, coefficients: Any, message: str
     """A member twice, or one that is none, would make another inequality of it."""
     with pytest.raises(InputError, match=message):
         cuts_of_families((lambda *_: (members, coefficients),), np.eye(4), 0.0, 0)
+
+
+@pytest.mark.parametrize("nothing", [None, ([], []), (np.empty((0, 5), int), np.empty((0, 5), int))])
+def test_a_family_may_find_nothing(nothing: Any) -> None:
+    """However it says so."""
+    assert len(cuts_of_families((lambda *_: nothing,), np.eye(4), 0.0, 0).members) == 0
+
+
+def test_a_family_that_returns_something_else_is_named() -> None:
+    """One table instead of two, for instance."""
+    with pytest.raises(InputError, match=r"the cut family .*lambda.* returned no cuts"):
+        cuts_of_families((lambda *_: 5,), np.eye(4), 0.0, 0)
+
+
+@pytest.mark.parametrize("place", ["heuristics", "bounders", "cutting_planes.separation.families"])
+def test_a_name_that_leads_nowhere_is_told_before_the_solve(place: str, tmp_path: Path) -> None:
+    """Whether or not the search would have come to it: this problem needs none of them."""
+    path = tmp_path / "settings.toml"
+    path.write_text(f'{place} = ["nowhere:f"]\n')
+    with pytest.raises(InputError, match=r"'nowhere:f' cannot be imported.*PYTHONPATH"):
+        solve([[0.0], [1.0], [5.0]], 3, settings=path)
+
+
+def test_the_command_line_takes_settings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A TOML file that names a heuristic of a module beside it; a mistake in it is bad input."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "starts_of_a_stranger.py").write_text("seen = []\ndef nothing(*given):\n    seen.append(given)\n")
+    (tmp_path / "points.txt").write_text("".join(f"{i * 7919 % 101} {i * 104729 % 97}\n" for i in range(40)))
+    settings = tmp_path / "settings.toml"
+    settings.write_text('heuristics = ["starts_of_a_stranger:nothing"]\n')
+    command = ["solve", str(tmp_path / "points.txt"), "-k", "5", "--quiet", "--settings", str(settings)]
+    assert main(command) == 0
+    assert len(import_module("starts_of_a_stranger").seen) == 1
+    settings.write_text('heuristic = ["starts_of_a_stranger:nothing"]\n')
+    assert main(command) == 2
+    assert "did you mean 'heuristics'?" in capsys.readouterr().err
 
 
 def test_cuts_of_families_are_brought_into_form() -> None:

@@ -123,7 +123,7 @@ def _with(cuts: Cuts, relaxation: Relaxation) -> Iterate:
 
 def best_bound(relaxation: Relaxation, cuts: Cuts) -> float:
     """Solve the relaxation with these cuts for a long time."""
-    settings = CuttingPlaneSettings(use_cuts=False, min_rounds=ROUNDS, max_rounds=ROUNDS)
+    settings = CuttingPlaneSettings(use_cuts=False, min_iterations=10**9, max_rounds=ROUNDS)
     return bound_by_cutting_planes(
         relaxation, np.inf, start=_with(cuts, relaxation), settings=settings
     ).safe_lower_bound
@@ -131,7 +131,7 @@ def best_bound(relaxation: Relaxation, cuts: Cuts) -> float:
 
 def our_seconds_to(target: float, relaxation: Relaxation, cuts: Cuts) -> float:
     """Return the median time of a few runs to the target; infinite if one fails."""
-    settings = CuttingPlaneSettings(use_cuts=False, min_rounds=ROUNDS, max_rounds=ROUNDS)
+    settings = CuttingPlaneSettings(use_cuts=False, min_iterations=10**9, max_rounds=ROUNDS)
     seconds = []
     for _ in range(REPEATS):
         start = time.perf_counter()

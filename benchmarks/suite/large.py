@@ -30,6 +30,8 @@ from certimeans.warmup import prepare
 _RECORDS = RESULTS / "large.jsonl"
 _STOPS = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0)
 """Moments, in seconds, at which the gap is told."""
+_WITH_RESULT = (0, 1, 130)
+"""Exit codes of ``solve``: the gap is reached, or a limit was, or all that can be done is done (or Ctrl-C)."""
 
 
 def write_inputs(instance: LargeInstance, folders: Folders, to: Path) -> list[str]:
@@ -67,7 +69,7 @@ def measure(
             "wall": solved.seconds,
             "gigabytes": solved.peak_gigabytes,
         }
-        if solved.exit_code not in (0, 1):
+        if solved.exit_code not in _WITH_RESULT:
             return row
         result = json.loads(solved.output)
         row |= {name: result.get(name) for name in ("status", "objective", "lower_bound", "gap", "time", "size")}

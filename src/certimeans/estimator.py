@@ -22,7 +22,7 @@ from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightle
 from certimeans.problem.constraints import Constraints, PairsLike
 from certimeans.problem.nearest import KernelCentres, numbers_by_smallest_point, scaled_distances
 from certimeans.problem.validation import as_n_clusters, as_points, as_weights
-from certimeans.report.progress import with_log
+from certimeans.report.progress import logged
 from certimeans.report.words import shortfall
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits
@@ -364,15 +364,16 @@ class CertifiedKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _solve(self, reduction: WithoutWeightless, initial_labels: ArrayLike | None) -> SolveResult:
         limits = Limits(self.gap, self.time_limit, self.max_nodes)
-        result = solve_reduced(
-            reduction,
-            limits,
-            n_jobs=self.n_jobs,
-            seed=self.random_state,
-            initial_labels=initial_labels,
-            callback=with_log(None, reduction.instance, self.verbose),
-            part_size=self.part_size,
-        )
+        with logged(None, reduction.instance, self.verbose) as told:
+            result = solve_reduced(
+                reduction,
+                limits,
+                n_jobs=self.n_jobs,
+                seed=self.random_state,
+                initial_labels=initial_labels,
+                callback=told,
+                part_size=self.part_size,
+            )
         if result.clustering is None:
             raise NoClusteringError(result)
         if result.status is not SolveStatus.OPTIMAL:

@@ -53,7 +53,10 @@ def _find(name: str, group: str) -> Callable[..., Any]:
     except (ImportError, AttributeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"the plug-in {name!r} cannot be imported: {error}") from error
+        raise InputError(
+            f"the plug-in {name!r} cannot be imported: {error} (its package must be installed, or its folder named in "
+            "PYTHONPATH)"
+        ) from error
     if not callable(found):
         raise InputError(f"the plug-in {name!r} is not a function or class, but {found!r}")
     return found  # type: ignore[no-any-return]

@@ -214,6 +214,8 @@ class SolveResult:
             return ""
         n = self.instance.n_points
         said = f"{n:,} points were bounded in {parts.count:,} parts of about {round(n / parts.count):,}"
+        if parts.bounded > parts.count:
+            said += ", some of them in smaller pieces"
         if parts.shared:
             said += f", which share {parts.shared:,} of them by weight"
         if parts.links_left_out:

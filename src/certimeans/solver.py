@@ -32,7 +32,7 @@ from certimeans.problem.constraints import Constraints, PairsLike
 from certimeans.problem.instance import Instance, one_table
 from certimeans.problem.io.points import PointsFile
 from certimeans.problem.scaling import farthest_entry
-from certimeans.report.progress import with_log
+from certimeans.report.progress import logged
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.checkpoint import CheckpointStore, SavedSearch
 from certimeans.search.checkpointer import Checkpointer
@@ -43,6 +43,7 @@ from certimeans.search.history import History
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress
 from certimeans.search.node import Inheritance
+from certimeans.search.outside import find_plugins
 from certimeans.search.parts.choice import is_by_parts
 from certimeans.search.resume import prove_tree, warm_start_steps
 from certimeans.search.settings import NodeSettings
@@ -188,18 +189,19 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
         standardize=standardize,
         feature_names=feature_names,
     )
-    result = solve_reduced(
-        reduction,
-        Limits(gap, time_limit, max_nodes),
-        n_jobs=n_jobs,
-        seed=random_state,
-        initial_labels=initial_labels,
-        callback=with_log(callback, reduction.instance, verbose),
-        executor=executor,
-        checkpoint=checkpoint,
-        part_size=part_size,
-        settings=SolverSettings.load(settings),
-    )
+    with logged(callback, reduction.instance, verbose) as told:
+        result = solve_reduced(
+            reduction,
+            Limits(gap, time_limit, max_nodes),
+            n_jobs=n_jobs,
+            seed=random_state,
+            initial_labels=initial_labels,
+            callback=told,
+            executor=executor,
+            checkpoint=checkpoint,
+            part_size=part_size,
+            settings=SolverSettings.load(settings),
+        )
     return replace(result, source=with_notes(source, result.instance))
 
 
@@ -237,6 +239,7 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
     """
     n_jobs, seed, part_size = as_n_jobs(n_jobs), as_seed(seed), as_part_size(part_size)
     settings = settings or NodeSettings()
+    find_plugins(settings)
     if limits.gap < _SMALLEST_GAP:
         _LOGGER.warning(
             "a gap of %g was asked for; double precision proves about %g, and the search ends there",

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 
 from certimeans.heuristics.descent import Members, make_members
-from certimeans.heuristics.mixing import FRESH, Drawing, Family, draw_starts, match_clusters, mix_labels
+from certimeans.heuristics.mixing import FRESH, Drawing, Family, draw_starts, make_family, match_clusters, mix_labels
 from certimeans.heuristics.starts import make_room
 from certimeans.heuristics.state import Space
 from certimeans.randomness import random_state
@@ -43,6 +43,25 @@ def test_labels_are_mixed_cluster_by_cluster() -> None:
     labels = np.array([[0, 0, 0, 1, 1, 1], [0, 1, 1, 0, 0, 1], [7, 7, 7, 7, 7, 7]])
     mix_labels(labels, 0, 1, 2, room)
     assert labels[2].tolist() == [0, 0, 0, 1, 1, 7]
+
+
+def test_parents_are_the_better_of_two() -> None:
+    """The first children have none, nor have a fifth of the others; the better of two members wins three in four."""
+    family = make_family(list(range(4000)), [7, 5], 100, 0.2, random_state(0))
+    assert family.child.tolist() == list(range(4000))
+    assert (family.mother[:100] == FRESH).all()
+    is_fresh = family.mother[100:] == FRESH
+    assert (is_fresh == (family.father[100:] == FRESH)).all()
+    assert 0.17 < is_fresh.mean() < 0.23
+    for parents in (family.mother[100:][~is_fresh], family.father[100:][~is_fresh]):
+        assert 0.72 < (parents == 7).mean() < 0.78
+        assert set(parents.tolist()) == {5, 7}
+
+
+def test_one_member_has_no_children() -> None:
+    """Nor has nobody: all starts are fresh then."""
+    for living in ([], [3]):
+        assert (make_family([0, 1], living, 0, 0.0, random_state(0)).mother == FRESH).all()
 
 
 def test_a_child_of_equal_parents_has_their_centres_but_one() -> None:

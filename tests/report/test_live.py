@@ -116,6 +116,54 @@ def test_a_new_incumbent_is_marked_by_its_source(monkeypatch: pytest.MonkeyPatch
     ]
 
 
+def test_the_log_says_when_the_search_is_saved_next() -> None:
+    """On the clock of the first column, where there is a checkpoint; the line where the search ends names none."""
+    stream = io.StringIO()
+    with ProgressLog(stream, quiet=False) as log:
+        log.progress(Progress(12_345.6, 5.0, 2.0, 1, 1, 0, 5, "search", next_save=2.0))
+        log.progress(Progress(12_346.6, 5.0, 2.0, 2, 1, 0, 5, "search", next_save=1.0))
+    header, first, last = stream.getvalue().splitlines()
+    assert header.split()[-1] == "save"
+    assert [line.split()[-1] for line in (first, last)] == ["12348", "-"]
+    stream = io.StringIO()
+    ProgressLog(stream, quiet=False).progress(Progress(3.21, 5.0, 2.0, 1, 1, 0, 5, "search", next_save=2.0))
+    assert stream.getvalue().endswith(" 5.2\n")
+    stream = io.StringIO()
+    ProgressLog(stream, quiet=False).progress(Progress(3.21, 5.0, 2.0, 1, 1, 0, 5, "search"))
+    assert "save" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("phase", ["search", "parts"])
+def test_no_line_of_the_log_is_wider_than_a_terminal(phase: str) -> None:
+    """Eighty characters are enough for a day's search of millions of points, next save included."""
+    stream = io.StringIO()
+    progress = Progress(
+        86_400.0,
+        1.2345678e15,
+        1.2345678e-15,
+        123_456,
+        12_345,
+        8,
+        123_456,
+        phase,
+        parts=123_456,
+        parts_done=123_455,
+        expected_gap=1.0,
+        seconds_left=86_400.0,
+        next_save=10.0 if phase == "search" else None,  # parts are saved one by one
+    )
+    ProgressLog(stream, quiet=False).progress(progress)
+    header, line = stream.getvalue().splitlines()
+    assert len(header) == len(line) < 80
+
+
+def test_the_live_display_counts_down_to_the_next_save() -> None:
+    """Between two messages of the search time goes on."""
+    progress = Progress(1.0, 5.0, 2.0, 1, 1, 0, 5, "search", next_save=2.0)
+    shown = [{name: value for name, value, _ in describe(progress, 1.0, since)} for since in (0.0, 1.5, 2.5)]
+    assert [fields["next save"] for fields in shown] == ["in 2 s", "in 1 s", "with the next news"]
+
+
 class Terminal(io.StringIO):
     """Text that claims to be a terminal."""
 

@@ -36,6 +36,7 @@ from certimeans.problem.expand import expand
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult
 from certimeans.search.limits import Limits
+from certimeans.search.process_pool import make_process_pool
 from certimeans.search.settings import NodeSettings
 from certimeans.status import SolveStatus
 
@@ -308,13 +309,11 @@ def _enclose_within(task: _Task, seconds: float) -> Answer:
 
 @contextmanager
 def _pool(n_processes: int) -> Iterator[Callable[..., Future[Answer]]]:
-    from joblib.externals.loky import get_reusable_executor  # noqa: PLC0415  # takes a while, and is rarely needed
-
-    pool = get_reusable_executor(n_processes)
+    pool = make_process_pool(n_processes)
     try:
         yield pool.submit
     finally:
-        pool.shutdown(wait=False, kill_workers=True)
+        pool.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
 
 
 def _positions(instance: Instance) -> FloatArray:

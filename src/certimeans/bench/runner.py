@@ -26,6 +26,7 @@ from certimeans.orphans import end_with_parent
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits
+from certimeans.search.process_pool import make_process_pool
 from certimeans.solver import solve_instance
 
 Verifier = Callable[[SolveResult, Path], str]
@@ -247,15 +248,12 @@ def _key(case: Case) -> tuple[str, int, int, int]:
 @contextmanager
 def _processes(number: int) -> Iterator[Executor]:
     """Start processes that solve instances; they are killed when the block is left early."""
-    # loky's processes need no `if __name__ == "__main__"`, and may start processes of their own.
-    from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415
-
-    pool = ProcessPoolExecutor(number, initializer=_prepare_process)
+    pool = make_process_pool(number, _prepare_process)  # loky's may start processes of their own
     try:
         yield pool
         pool.shutdown(wait=True)
     except BaseException:
-        pool.shutdown(wait=True, kill_workers=True)
+        pool.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
         raise
 
 

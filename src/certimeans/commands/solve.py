@@ -60,6 +60,7 @@ def add(commands: Commands) -> None:
         default="auto",
         help="super-points per part for large problems; auto (the default) decides, none never splits",
     )
+    add("--settings", metavar="FILE", type=Path, help="how the solver works, for experiments: a TOML file")
     add("--json", action="store_true", help="print one JSON object on standard output, and nothing else there")
     add("--quiet", action="store_true", help="no progress on standard error")
     parser.set_defaults(command=run)
@@ -72,9 +73,14 @@ def _part_size(text: str) -> int | str | None:
 def run(options: argparse.Namespace) -> ExitCode:
     """Read, solve, print, write."""
     from certimeans.search.limits import Limits  # noqa: PLC0415
+    from certimeans.search.outside import find_plugins  # noqa: PLC0415
+    from certimeans.settings import SolverSettings  # noqa: PLC0415
     from certimeans.warmup import prepare  # noqa: PLC0415
 
     began = time.monotonic()
+    options.settings = SolverSettings.load(options.settings)  # a mistake there is told before anything else is done
+    if options.settings is not None:
+        find_plugins(options.settings)
     problem = read_problem(options.data, options)
     is_range = len(problem.cluster_counts) > 1
     limits = Limits(options.gap, options.time_limit, options.max_nodes)
@@ -150,6 +156,7 @@ def _solve(
             executor=client,
             checkpoint=options.resume,
             part_size=options.part_size,
+            settings=options.settings,
         )
     return replace(result, source=problem.source)
 

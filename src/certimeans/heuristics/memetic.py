@@ -5,6 +5,7 @@ Follows HG-means (Gribel and Vidal, 2019). How parents are mixed is in :mod:`cer
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 
@@ -25,7 +26,7 @@ from certimeans.heuristics.descent import (
 )
 from certimeans.heuristics.ejections import make_tree
 from certimeans.heuristics.mending import mend
-from certimeans.heuristics.mixing import FRESH, Drawing, Family, draw_starts, mix_labels
+from certimeans.heuristics.mixing import FRESH, Drawing, draw_starts, make_family, mix_labels
 from certimeans.heuristics.moves import make_recency
 from certimeans.heuristics.settings import SearchSettings
 from certimeans.heuristics.starts import assign, fill_empty_clusters, make_room
@@ -169,7 +170,10 @@ class MemeticSearch(PopulationSearch):
 
     def advance(self, max_born: int, deadline: Deadline) -> None:
         """Make some children, at most until ``max_born`` are born, and let them descend."""
-        family = self._plan(min(self._batch, max_born - self.born))
+        population = self._population
+        slots = population.free_slots(min(self._batch, max_born - self.born))
+        n_fresh, share_of_fresh = self.n_fresh - self.born, self.settings.share_of_fresh_starts
+        family = make_family(slots, population.slots, n_fresh, share_of_fresh, self._random)
         at = Drawing(0, 0)
         while at.child < len(family.child):
             if deadline.passed():
@@ -233,20 +237,6 @@ class MemeticSearch(PopulationSearch):
         labels: IntArray = self._members.labels[slot].copy()
         return labels
 
-    def _plan(self, count: int) -> Family:
-        """Choose slots and parents of the next children."""
-        slots = self._population.free_slots(count)
-        mothers, fathers = [], []
-        for number in range(self.born, self.born + count):
-            is_fresh = (
-                number < self.n_fresh
-                or len(self._population.slots) < 2
-                or random_unit(self._random) < self.settings.share_of_fresh_starts
-            )
-            mothers.append(FRESH if is_fresh else self._population.tournament(self._random))
-            fathers.append(FRESH if is_fresh else self._population.tournament(self._random))
-        return Family(*(np.array(column, dtype=np.int64) for column in (slots, mothers, fathers)))
-
     def _make_feasible(self, slot: int, mother: int, deadline: Deadline) -> bool:
         """Make a child on a dense graph keep all cannot-links; False if that fails."""
         population, random = self._population, self._random
@@ -307,6 +297,6 @@ class MemeticSearch(PopulationSearch):
             cost = scatter(self.space, self._clusters)
             keep(self._clusters, self._members, slots[at.child], cost)
             n_done += 1
-        for slot in slots[:n_done].tolist():
-            cost = float(self._members.cost[slot])
-            self._population.add(slot, np.inf if np.isnan(cost) else cost)  # weights so unlike that none is left over
+        done = slots[:n_done]
+        for slot, cost in zip(done.tolist(), self._members.cost[done].tolist(), strict=True):
+            self._population.add(slot, math.inf if math.isnan(cost) else cost)  # no weight is left beside a huge one

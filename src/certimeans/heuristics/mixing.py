@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from certimeans._typing import FloatArray, IntArray
 from certimeans.compilation import compiled_inside, compiled_without_allocation
 from certimeans.heuristics.descent import Members
@@ -21,7 +23,7 @@ from certimeans.heuristics.starts import (
     redraw_centre,
 )
 from certimeans.heuristics.state import Space
-from certimeans.randomness import RandomState, random_unit
+from certimeans.randomness import RandomState, random_below, random_unit
 
 FRESH = -1  # instead of a parent
 
@@ -32,6 +34,40 @@ class Family(NamedTuple):
     child: IntArray
     mother: IntArray
     father: IntArray
+
+
+def make_family(
+    slots: list[int], living: list[int], n_fresh: int, share_of_fresh: float, random: RandomState
+) -> Family:
+    """Choose parents for children.
+
+    Parameters
+    ----------
+    slots
+        Where the children will be.
+    living
+        Slots of those who may be parents, the best first. If there is but one, all children have fresh centres.
+    n_fresh, share_of_fresh
+        So many children, the first ones, have fresh centres, and so large a share of the others.
+    """
+    count = len(slots)
+    child, mother, father = np.array(slots, dtype=np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    choose_parents(mother, father, np.array(living, dtype=np.int64), n_fresh, share_of_fresh, random)
+    return Family(child, mother, father)
+
+
+@compiled_without_allocation
+def choose_parents(
+    mother: IntArray, father: IntArray, living: IntArray, n_fresh: int, share_of_fresh: float, random: RandomState
+) -> None:
+    """Choose parents, each the better of two random ones."""
+    size = len(living)
+    for child in range(len(mother)):
+        mother[child] = FRESH
+        father[child] = FRESH
+        if child >= n_fresh and size >= 2 and random_unit(random) >= share_of_fresh:
+            mother[child] = living[min(random_below(random, size), random_below(random, size))]
+            father[child] = living[min(random_below(random, size), random_below(random, size))]
 
 
 class Drawing(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from certimeans._typing import IntArray
-from certimeans.compilation import compiled_inside, inlined
+from certimeans.compilation import inlined
 from certimeans.heuristics.state import (
     Clusters,
     SmallIntArray,
@@ -86,7 +86,7 @@ def forget_visits(recency: Recency) -> None:
         visited[i] = -1
 
 
-@compiled_inside
+@inlined
 def move_freely(space: Space, clusters: Clusters, recency: Recency, i: int, now: int) -> float:
     """Move a super-point without cannot-links to the best of the clusters that changed since its last visit.
 

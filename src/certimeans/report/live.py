@@ -34,6 +34,7 @@ class LiveProgress:
         self._clock = clock
         self._began = clock()
         self._latest: Progress | None = None
+        self._heard = self._began
         self._gaps: list[tuple[float, float]] = []
         # Worker processes and warnings write to the standard streams as usual.
         self._live = Live(
@@ -57,7 +58,7 @@ class LiveProgress:
             self._gaps.append((self._clock() - self._began, progress.gap))
         if progress.message and (self._latest is None or progress.message != self._latest.message):
             self._console.print(progress.message)
-        self._latest = progress
+        self._latest, self._heard = progress, self._clock()
 
     def stop(self, *, leave: bool = True) -> None:
         """Leave the last state on the screen, or nothing."""
@@ -75,7 +76,7 @@ class LiveProgress:
     def _render(self) -> Text:
         elapsed = self._clock() - self._began
         width = self._console.width
-        lines = flow(describe(self._latest, elapsed), width)
+        lines = flow(describe(self._latest, elapsed, self._clock() - self._heard), width)
         if self._latest is not None:
             blocks = _PLAIN_BLOCKS if self._is_plain else _BLOCKS
             gaps = tuple(self._gaps)  # the search goes on in another thread
@@ -92,8 +93,8 @@ def is_plain_locale(environment: Mapping[str, str]) -> bool:
     return next(filter(None, names), "") in {"C", "POSIX"}
 
 
-def describe(progress: Progress | None, elapsed: float) -> list[tuple[str, str, str]]:
-    """Return what to show: name, value, and the value's style."""
+def describe(progress: Progress | None, elapsed: float, since: float = 0.0) -> list[tuple[str, str, str]]:
+    """Return what to show: name, value, and the value's style; ``since`` is how many seconds ago that was heard."""
     minutes, seconds = divmod(int(elapsed), 60)
     clock = f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     if progress is None:
@@ -118,7 +119,7 @@ def describe(progress: Progress | None, elapsed: float) -> list[tuple[str, str, 
         ("phase", progress.phase or "search", ""),
         *work,
         *([("found by", progress.source, "")] if progress.source else []),
-        *([("next save", f"{progress.next_save:.0f} s", "")] if progress.next_save is not None else []),
+        *([] if progress.next_save is None else [("next save", _countdown(progress.next_save - since), "")]),
     ]
 
 
@@ -161,6 +162,10 @@ def sparkline(gaps: Sequence[tuple[float, float]], elapsed: float, n_cells: int,
         height = (logarithms[current] - low) / (high - low)
         cells.append(blocks[min(int(height * len(blocks)), len(blocks) - 1)])
     return "".join(cells)
+
+
+def _countdown(seconds: float) -> str:
+    return f"in {math.ceil(seconds)} s" if seconds > 0 else "with the next news"
 
 
 def _cost(value: float) -> str:

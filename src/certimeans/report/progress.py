@@ -6,7 +6,8 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
@@ -15,10 +16,20 @@ from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 
 _SECONDS_BETWEEN_LINES = 2.0
-_MARKS = {"search": "H", "relaxation": "R", "initial labels": "I", "checkpoint": "C", "no search": "Q"}
-_COSTS = f"  {'incumbent':>14} {'bound':>14} {'gap %':>9}"
-_COLUMNS = f"{'time':>8} {'nodes':>6} {'open':>5} {'n/s':>5} {'cuts':>7} {_COSTS}"
-_COLUMNS_OF_PARTS = f"{'time':>8} {'parts':>7} {'done':>7} {'expected %':>11} {'s left':>7} {_COSTS}"
+_MARKS = {
+    "search": "H",
+    "relaxation": "R",
+    "initial labels": "I",
+    "checkpoint": "C",
+    "parts": "P",
+    "no search": "Q",
+}
+# Lines have less than 80 characters, with the column of the next save too.
+_COSTS = f"  {'incumbent':>13} {'bound':>13} {'gap %':>8}"
+_COLUMNS = f"{'time':>7} {'nodes':>6} {'open':>5} {'n/s':>5} {'cuts':>6} {_COSTS}"
+_COLUMNS_OF_PARTS = f"{'time':>7} {'parts':>6} {'done':>6} {'expect %':>8} {'s left':>6} {_COSTS}"
+_NEXT_SAVE = f" {'save':>6}"
+_FIVE_DIGITS = 9_999.9  # seconds that still have a decimal in that column
 
 
 class ProgressDisplay(Protocol):
@@ -69,25 +80,27 @@ class ProgressLog:
         self._untold = progress
         if not is_last and time.monotonic() - self._last_line < _SECONDS_BETWEEN_LINES:
             return
-        self._write_line(progress, state)
+        self._write_line(progress, state, is_last=is_last)
 
-    def _write_line(self, progress: Progress, state: tuple[object, ...]) -> None:
+    def _write_line(self, progress: Progress, state: tuple[object, ...], *, is_last: bool) -> None:
         self._untold = None
         self._last_line = time.monotonic()
         self._last = state
         header = _COLUMNS if progress.phase != "parts" else _COLUMNS_OF_PARTS
+        header += "" if progress.next_save is None else _NEXT_SAVE
         if self._header != header:
             self._write(header)
             self._header = header
-        gap = f"{math.ceil(1e6 * progress.gap) / 1e4:9.4f}" if math.isfinite(progress.gap) else f"{'-':>9}"  # up
+        gap = f"{math.ceil(1e6 * progress.gap) / 1e4:.4f}" if math.isfinite(progress.gap) else "-"  # up
         cost = rounded_up(progress.incumbent_cost) if math.isfinite(progress.incumbent_cost) else "-"
         bound = rounded_down(progress.lower_bound) if math.isfinite(progress.lower_bound) else "-"
-        counts = f"{progress.nodes_done:6d} {progress.nodes_open:5d} {_rate(progress):>5} {progress.cuts:7d}"
+        counts = f"{progress.nodes_done:6d} {progress.nodes_open:5d} {_rate(progress):>5} {progress.cuts:6d}"
         if progress.phase == "parts":
             expected = "-" if progress.expected_gap is None else f"{100 * progress.expected_gap:.4f}"
             left = "-" if progress.seconds_left is None else f"{progress.seconds_left:.0f}"
-            counts = f"{progress.parts:7d} {progress.parts_done:7d} {expected:>11} {left:>7}"
-        self._write(f"{progress.seconds:8.1f} {counts} {self._mark(progress)} {cost:>14} {bound:>14} {gap}")
+            counts = f"{progress.parts:6d} {progress.parts_done:6d} {expected:>8} {left:>6}"
+        line = f"{progress.seconds:7.1f} {counts} {self._mark(progress)} {cost:>13} {bound:>13} {gap:>8}"
+        self._write(line + _next_save(progress, is_last=is_last))
 
     def _mark(self, progress: Progress) -> str:
         """Return the letter for where a new incumbent comes from; a blank if it is not new."""
@@ -102,7 +115,7 @@ class ProgressLog:
     ) -> None:
         """Write where the search ended, unless the last line says so."""
         if self._untold is not None and _state(self._untold) != self._last and kind is None:
-            self._write_line(self._untold, _state(self._untold))
+            self._write_line(self._untold, _state(self._untold), is_last=True)
 
     def _write(self, line: str) -> None:
         if not self._quiet:
@@ -121,6 +134,14 @@ def _rate(progress: Progress) -> str:
     return f"{progress.nodes_done / progress.seconds:.1f}" if progress.nodes_done > 1 and progress.seconds > 0 else "-"
 
 
+def _next_save(progress: Progress, *, is_last: bool) -> str:
+    """Return when the search is saved next, on the clock of the first column; nothing if it is not saved at all."""
+    if progress.next_save is None:
+        return ""
+    due = progress.seconds + progress.next_save
+    return f" {'-' if is_last else f'{due:.1f}' if due < _FIVE_DIGITS else f'{due:.0f}':>6}"
+
+
 def choose_display(stream: TextIO, *, quiet: bool = False) -> ProgressDisplay:
     """Return a live display for a terminal that can move its cursor, and plain lines for everything else."""
     is_capable = os.environ.get("TERM", "").lower() not in {"", "dumb", "unknown"} or os.name == "nt"
@@ -131,18 +152,20 @@ def choose_display(stream: TextIO, *, quiet: bool = False) -> ProgressDisplay:
     return LiveProgress(stream)
 
 
-def with_log(
+@contextmanager
+def logged(
     callback: Callable[[Progress], None] | None, instance: Instance, verbose: int
-) -> Callable[[Progress], None] | None:
-    """Begin the log of ``verbose=1`` on standard error; return a callback that continues it and calls ``callback``."""
+) -> Iterator[Callable[[Progress], None] | None]:
+    """Write the log of ``verbose=1`` to standard error; yield a callback that continues it and calls ``callback``."""
     if not verbose:
-        return callback
-    log = ProgressLog(sys.stderr, quiet=False)
-    log.start(instance)
+        yield callback
+        return
 
     def both(progress: Progress) -> None:
         log.progress(progress)
         if callback is not None:
             callback(progress)
 
-    return both
+    with ProgressLog(sys.stderr, quiet=False) as log:
+        log.start(instance)
+        yield both

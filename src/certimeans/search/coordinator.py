@@ -264,8 +264,8 @@ class Coordinator:
             if report.number == ROOT:
                 self._tally.note_root(report.lower_bound, report.cuts, self.deadline.elapsed())
         self._tally.cuts = report.cuts
-        self._announce()
         self._checkpointer.save(self._snapshot)
+        self._announce()
 
     def _take(self, task: Task, outcome: NodeOutcome | SearchFindings) -> None:
         """Take over what a task ended with."""
@@ -277,8 +277,8 @@ class Coordinator:
             if task.number == ROOT:
                 self._tally.note_root(outcome.lower_bound, outcome.cuts, outcome.seconds)
             self._settle(task.number, outcome)
-        self._announce()
         self._checkpointer.save(self._snapshot)
+        self._announce()
 
     def _settle(self, number: int, outcome: NodeOutcome) -> None:
         self.tree.settle(outcome)

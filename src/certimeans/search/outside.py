@@ -1,4 +1,7 @@
-"""Heuristics from outside the package: their labels are brought into form, and trusted no more than others."""
+"""Plug-ins of a search: all are found before it begins, and labels of heuristics are brought into form.
+
+They are trusted no more than others.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,25 @@ from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.plugins import Plugin, load_plugin, name_of
 from certimeans.presolve.contract import SuperPoints
+from certimeans.search.settings import NodeSettings
+
+
+def find_plugins(settings: NodeSettings) -> None:
+    """Import all plug-ins that the settings name: a mistake in a name is told at once, whether it is needed or not.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name, or it cannot be imported.
+    """
+    named = {
+        "heuristics": settings.heuristics,
+        "bounders": settings.bounders,
+        "cuts": settings.cutting_planes.separation.families,
+    }
+    for group, plugins in named.items():
+        for plugin in plugins:
+            load_plugin(plugin, group)
 
 
 def start_from(heuristic: Plugin, points: SuperPoints, seed: int, deadline: Deadline) -> IntArray | None:

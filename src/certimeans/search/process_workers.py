@@ -20,6 +20,7 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.evaluate import Surroundings
 from certimeans.search.node import NodeReport, Outcome, SearchTask, Task
+from certimeans.search.process_pool import make_process_pool
 from certimeans.search.sharing import Blackboard, BlackboardReader
 from certimeans.search.tree import ROOT
 from certimeans.search.workers import LOST, Mailbox, perform
@@ -91,17 +92,11 @@ class ProcessWorkers:
 
     def _start(self) -> Executor:
         """Start the pool, and return when its processes are ready."""
-        # loky's processes need no `if __name__ == "__main__"` in the user's script, and notice when one is killed.
-        from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415  # takes a while, and is rarely needed
-
         with self._lock:
             if self._is_closed:
                 raise BrokenExecutor("closed before the processes were started")
             self._board.write_problem()
-            pool: Executor = ProcessPoolExecutor(
-                self.capacity, initializer=_prepare_worker, initargs=(self._board.folder,)
-            )
-            self._pool = pool
+            pool = self._pool = make_process_pool(self.capacity, _prepare_worker, (self._board.folder,))
             probes = [pool.submit(_is_ready) for _ in range(self.capacity)]
         wait(probes)  # if they failed, the first task will fail alike
         return pool

@@ -16,7 +16,7 @@ from certimeans.presolve.reduce import Presolved, presolve
 from tests.oracles.brute_force import optimum
 from tests.oracles.instances import SmallInstance, random_instance
 
-EFFORT = Effort(gap=1e-6, relaxation_share=0.01, searches=2)
+EFFORT = Effort(gap=1e-8, searches=2)
 EASY = PartSettings(share_above=0.02, most_shared=0.5, heavy=0.4)
 
 

@@ -12,6 +12,7 @@ from certimeans.bounds.parts.matching import Template, start_from
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.splitting import Split, make_part, rounded_shares, split_into_parts
 from certimeans.bounds.parts.tuning import tune_shares
+from certimeans.bounds.parts.units import centres_of, link_wishes
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.problem.instance import Instance
@@ -51,12 +52,37 @@ def test_parts_are_equal_in_size_and_have_equal_means() -> None:
     assert split.loss == pytest.approx(loss, rel=1e-3, abs=1e-6)
 
 
+def test_united_parts_have_the_points_and_shares_of_their_parts() -> None:
+    """Seven parts become three: no point is lost, and shares add up to what they were, exactly."""
+    presolved, labels = blobs(1200)
+    split = split_into_parts(presolved, labels, 7, PartSettings(share_above=1e-4))
+    united, groups = split.united(3)
+    assert len(split.shared) > 0
+    assert [list(group) for group in groups] == [[0, 1], [2, 3, 4], [5, 6]]
+    for p, group in enumerate(groups):
+        for one, other in zip(
+            united.members((p,), np.ones(1200)), split.members(tuple(group), np.ones(1200)), strict=True
+        ):
+            assert np.array_equal(one, other)
+
+
 def test_equal_seeds_split_alike() -> None:
     """The same split again, and another one for another seed."""
     presolved, labels = blobs(300)
     first, again, other = (split_into_parts(presolved, labels, 4, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(first.points, again.points)
     assert not np.array_equal(first.points, other.points)
+
+
+def test_a_link_binds_at_second_hand() -> None:
+    """7 would gain 40 in the cluster of 14, which could leave that for the one of 20, at a cost of 20."""
+    points = [[7.0], [14.0], [20.0], [0.0], [-7.0], [6.0], [20.0]]
+    instance = Instance.create(points, 3, cannot_link=[(0, 1), (1, 2), (2, 3)])
+    presolved = presolve(instance)
+    labels = np.array([0, 1, 2, 0, 0, 1, 2])  # centres 0, 10 and 20
+    centres, _ = centres_of(presolved.super_points, labels)
+    wishes = link_wishes(presolved.super_points, labels, centres, np.array([[0, 1], [1, 2], [2, 3]]))
+    assert wishes / wishes[0] * 40.0 == pytest.approx([40.0, 20.0, -400.0])
 
 
 def test_links_that_bind_stay_inside_parts() -> None:
@@ -124,7 +150,7 @@ def test_tuned_shares_make_the_own_clusterings_of_parts_dearer() -> None:
 
     def own_costs(split: Split) -> float:
         parts = [make_part(presolved, split, labels, (p,)) for p in range(split.n_parts)]
-        losses = [own_clustering(part, Effort(1e-3, 0.5, 4), 0, Deadline())[1] for part in parts]
+        losses = [own_clustering(part, Effort(1e-3, 4), 0, Deadline())[1] for part in parts]
         return sum(part.cost(part.labels) * (1 - loss) for part, loss in zip(parts, losses, strict=True))
 
     assert own_costs(tuned) > own_costs(split) + 0.5
@@ -140,7 +166,7 @@ def test_a_start_from_a_solved_part_saves_rounds() -> None:
     presolved = presolve(Instance.create(points, 4))
     split = split_into_parts(presolved, labels, 2)
     parts = [make_part(presolved, split, labels, (p,)) for p in (0, 1)]
-    effort = Effort(1e-3, 0.5, 4)
+    effort = Effort(1e-3, 4)
     first = bound_part(parts[0], effort)
     assert first.start is not None
     template = Template.of(parts[0], first.start)

@@ -96,8 +96,8 @@ def test_rounds_are_told_and_account_for_their_time() -> None:
     relaxation = relaxation_of(blobs(60, 4, spread=1.5))
     outcome = bound_by_cutting_planes(relaxation, np.inf, settings=QUICK, on_round=lambda r, *_: told.append(r))
     assert tuple(told) == outcome.rounds
-    assert told[0].iterations == 40
-    assert all(30 <= r.iterations <= 120 for r in told[1:])
+    assert told[0].iterations == 20
+    assert all(20 <= r.iterations <= 120 for r in told[1:])
     bounds = [r.safe_lower_bound for r in told]
     assert bounds == sorted(bounds)
     for r in told:
@@ -203,13 +203,36 @@ def test_patience_decides_when_a_hopeless_node_is_given_up() -> None:
     """With an unreachable target more patience means more iterations, and a bound that is no lower."""
     relaxation = relaxation_of(blobs(30, 4, spread=1.5))
     hasty, patient = (
-        bound_by_cutting_planes(relaxation, np.inf, settings=CuttingPlaneSettings(patience=patience, max_rounds=40))
+        bound_by_cutting_planes(
+            relaxation, np.inf, settings=CuttingPlaneSettings(patience=patience, min_iterations=60, max_rounds=40)
+        )
         for patience in (0.0, 1e9)
     )
     assert hasty.reason is StopReason.STALLED
-    assert len(hasty.rounds) == CuttingPlaneSettings().min_rounds
+    before_last = sum(r.iterations for r in hasty.rounds[:-1])
+    assert before_last < 60 <= before_last + hasty.rounds[-1].iterations
     assert len(patient.rounds) > len(hasty.rounds)
     assert patient.safe_lower_bound >= hasty.safe_lower_bound
+
+
+def test_bounds_within_a_round_are_left_out_where_they_are_hopeless() -> None:
+    """An unreachable target is asked for after rounds only; one that is in reach is noticed as early as before."""
+    relaxation = relaxation_of(blobs(40, 4, spread=1.5))
+    best = bound_by_cutting_planes(relaxation, np.inf, settings=QUICK).safe_lower_bound
+
+    def iterations_and_bounds(target: float, hopeful: float) -> tuple[int, int]:
+        proven: list[float] = []
+        with pytest.MonkeyPatch.context() as patch:
+            whole = Admm.safe_bound
+            patch.setattr(Admm, "safe_bound", lambda *given: proven.append(0.0) or whole(*given))  # type: ignore[func-returns-value]
+            settings = CuttingPlaneSettings(hopeful=hopeful, max_rounds=8, max_iterations=20)
+            outcome = bound_by_cutting_planes(relaxation, target, settings=settings)
+        return sum(r.iterations for r in outcome.rounds), len(proven)
+
+    assert iterations_and_bounds(np.inf, 2.0) == (160, 1 + 8)
+    thrifty, eager = (iterations_and_bounds(0.99 * best, hopeful) for hopeful in (2.0, 1e9))
+    assert thrifty[0] == eager[0]
+    assert thrifty[1] <= eager[1]
 
 
 @pytest.mark.parametrize(

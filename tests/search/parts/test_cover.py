@@ -51,3 +51,18 @@ def test_parts_that_prove_nothing_are_left_out_of_the_proof() -> None:
     cover.take((0,), known(0.0, "nothing"))
     cover.take((1,), known(1.0, "something"))
     assert [str(proof.file) for proof in cover.proofs()] == ["something"]
+
+
+def test_pieces_of_a_part_count_until_the_part_proves_more() -> None:
+    """Two pieces prove 3 and 4, the part 6, then 8: its proof takes the place of theirs, which are given back."""
+    cover = Cover(2)
+    cover.put_inside((0,), [known(3.0, "a"), known(4.0, "b")])
+    cover.take((0,), known(6.0, "worse"))
+    assert cover.take_out((0,)) == []
+    assert 6.9999 < cover.total() <= 7.0
+    assert [str(proof.file) for proof in cover.proofs()] == ["a", "b"]
+    cover.take((0,), known(8.0, "better"))
+    assert [str(one.file) for one in cover.take_out((0,))] == ["a", "b"]
+    cover.take((1,), known(1.0, "c"))
+    assert [str(proof.file) for proof in cover.proofs()] == ["better", "c"]
+    assert 8.9999 < cover.total() <= 9.0

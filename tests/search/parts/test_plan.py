@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from certimeans.search.parts.plan import Circumstances, Pilot, QuickPilots, choose_quickly, choose_size, union_factor
+import pytest
+
+from certimeans.search.parts.plan import (
+    Circumstances,
+    Pilot,
+    QuickPilots,
+    allowance,
+    choose_quickly,
+    choose_size,
+    union_factor,
+)
 
 
 def given(**changes: float) -> Circumstances:
@@ -59,6 +69,34 @@ def test_smaller_parts_are_taken_if_they_reach_the_gap_sooner() -> None:
     assert choose_size(given(gap=1e-2), law(2e-3, 1.0)) == 100
 
 
+def test_sizes_that_cannot_reach_the_gap_get_no_pilots() -> None:
+    """Own clusterings of parts of 400 lose 0.2 %, of 800 just the gap: 1,600 come first, and are enough."""
+    looked_at = []
+
+    def pilot(size: int, _: float) -> Pilot:
+        looked_at.append(size)
+        return Pilot(9e-4, 1.0)
+
+    assert choose_size(given(), pilot, lambda size: 0.8 / size) == 1600
+    assert looked_at == [1600]
+
+
+def test_if_no_size_can_reach_the_gap_it_is_as_if_nothing_were_known() -> None:
+    """Larger parts are tried as long as they are better."""
+    assert choose_size(given(seconds=30.0), law(3e-3, 2.0), lambda _: 1.0) == 400
+
+
+def test_pilots_end_when_they_have_taken_their_share_of_the_time() -> None:
+    """Without time for another size, the first one is taken."""
+    assert choose_size(given(), law(3e-3, 0.01), has_time=lambda: False) == 400
+
+
+def test_bounds_may_lose_what_own_clusterings_leave_of_the_gap() -> None:
+    """All of it, a part of it, or a fifth of the larger one."""
+    for own_loss, expected in ((0.0, 1e-3), (4e-4, 6e-4), (9e-4, 2e-4), (2e-3, 4e-4)):
+        assert allowance(1e-3, own_loss, 0.2) == pytest.approx(expected)
+
+
 def test_as_few_parts_are_united_as_needed() -> None:
     """Own clusterings good enough at four times the size; no more than fit; no more than there is time for."""
     assert union_factor(400, 2500, 1e-3, math.inf, 10.0, lambda factor: 1e-3 / factor) == 2
@@ -75,20 +113,17 @@ def quick_law(size: int, iterations: int) -> Pilot:
 def test_if_time_is_short_parts_are_small_and_have_few_iterations() -> None:
     """All parts take 0.025 s for each iteration, whatever their size: 0.4 s are enough for 12, and for the largest."""
     chosen = choose_quickly(given(seconds=0.4), quick_law)
-    assert chosen is not None
     assert (chosen.size, chosen.iterations) == (400, 12)
     chosen = choose_quickly(given(seconds=0.01), quick_law)  # nothing fits: as few as possible
-    assert chosen is not None
     assert (chosen.size, chosen.iterations) == (200, 3)
 
 
 def test_if_there_is_time_cuts_are_worth_it() -> None:
     """A limit far away, or none; but not if a few iterations are enough."""
-    assert choose_quickly(given(seconds=10.0), quick_law) is None
-    assert choose_quickly(given(), quick_law) is None
+    assert choose_quickly(given(seconds=10.0), quick_law).is_ample
+    assert choose_quickly(given(), quick_law).is_ample
     chosen = choose_quickly(given(gap=0.05), quick_law)
-    assert chosen is not None
-    assert (chosen.size, chosen.iterations) == (200, 3)
+    assert (chosen.size, chosen.iterations, chosen.is_ample) == (200, 3, False)
 
 
 def test_fewer_iterations_if_parts_take_longer_than_it_seemed() -> None:

@@ -107,6 +107,25 @@ def test_automatic_sizes_reach_the_gap_by_uniting(tmp_path: Path) -> None:
     assert verify(tmp_path, gap=2e-3, n_jobs=2).n_parts >= 1
 
 
+def test_there_is_a_bound_before_the_pilots(tmp_path: Path) -> None:
+    """Ctrl-C before the first large part is bounded: small parts with few iterations proved something, verified too."""
+    random = np.random.default_rng(0)
+    points = 8 * random.random((5, 6))[np.arange(6000) % 5] + random.normal(size=(6000, 6))
+    seen: list[float] = []
+
+    def interrupt(progress: Progress) -> None:
+        if progress.gap < 0.1 and not seen:
+            seen.append(progress.gap)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = solve(points, 5, gap=1e-5, time_limit=60.0, callback=interrupt)
+    assert result.status is SolveStatus.INTERRUPTED
+    assert result.statistics.cuts == 0
+    assert result.parts > 20
+    result.save(tmp_path, report=False)
+    assert verify(tmp_path).lower_bound >= result.lower_bound > 0.9 * result.objective
+
+
 def test_a_wide_gap_takes_a_few_iterations_of_small_parts(tmp_path: Path) -> None:
     """5 % of 3,000 overlapping points: no cuts, no rounds but one for each part, and a certificate as ever."""
     random = np.random.default_rng(0)
@@ -207,11 +226,13 @@ solve(blobs(), 4, **links(), part_size=30, checkpoint={str(folder)!r}, callback=
     assert ended.returncode == -signal.SIGKILL
 
 
-def resumed(folder: Path, count: list[int]) -> SolveResult:
-    """Go on where a run was killed, and note how many parts were bounded."""
+def resumed(folder: Path, count: list[int], said: list[str] | None = None) -> SolveResult:
+    """Go on where a run was killed, and note how many parts were bounded, and what the log says."""
 
     def look(progress: Progress) -> None:
         count.append(progress.parts_done)
+        if said is not None and progress.message:
+            said.append(progress.message)
 
     return solve(blobs(), 4, **links(), part_size=30, checkpoint=folder, callback=look)
 
@@ -223,8 +244,11 @@ def test_a_killed_run_goes_on_with_the_parts_that_were_done(tmp_path: Path) -> N
     lines = (tmp_path / "parts" / "index.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 5
     count: list[int] = []
-    result = resumed(tmp_path, count)
+    said: list[str] = []
+    result = resumed(tmp_path, count, said)
     assert max(count) == 3
+    assert said[-1].startswith(f"resumed:  from {tmp_path}, 8 parts (5 proofs to repeat), incumbent ")
+    assert result.history[-1].source == "checkpoint"
     assert result.lower_bound == pytest.approx(undisturbed.lower_bound, rel=0.02)
     again = resumed(tmp_path, [])
     assert again.lower_bound == pytest.approx(result.lower_bound, rel=1e-9)
@@ -262,7 +286,7 @@ def test_a_task_carries_its_own_points_and_nothing_else() -> None:
         presolved = presolve(Instance.create(blobs(n), 4))
         labels = np.arange(n) % 4
         part = make_part(presolved, split_into_parts(presolved, labels, n // 100), labels, (0,))
-        task = PartTask(((0,),), (part,), Effort(1e-3, 0.5, 4))
+        task = PartTask(((0,),), (part,), Effort(1e-3, 4))
         sizes.append(len(pickle.dumps(task)))
         (outcome,) = perform_parts(pickle.loads(pickle.dumps(task)))  # noqa: S301  # our own
         assert 0 < outcome.value <= outcome.cost * (1 + 1e-9)
@@ -298,6 +322,29 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     cluster = Cluster(tmp_path_factory.mktemp("dask"))
     yield cluster
     cluster.close()
+
+
+def peak_megabytes(pid: int) -> float:
+    """Return the most memory that a process ever had."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory of other processes is read from /proc")
+@pytest.mark.filterwarnings("ignore")  # Dask's own, on Python's and on its settings
+def test_no_worker_of_a_cluster_holds_the_whole(cluster: Cluster) -> None:
+    """300,000 points of 40 features have 92 MB, each part 0.1 MB: workers need no more than for 3,000 points."""
+    client = connect(cluster.address())
+    client.wait_for_workers(2, timeout=60)
+    random = np.random.default_rng(0)
+    points = random.normal(size=(300_000, 40)) + 8.0 * (np.arange(300_000) % 2)[:, None]
+    peaks = []
+    for n in (3_000, 300_000):
+        result = solve(points[:n], 2, part_size=300, time_limit=6.0, executor=client)
+        assert result.lower_bound > 0
+        peaks.append([peak_megabytes(process.pid) for process in cluster.workers])
+    client.close()
+    assert max(after - before for before, after in zip(*peaks, strict=True)) < 45.0
 
 
 @pytest.mark.filterwarnings("ignore")  # Dask's own, on Python's and on its settings

@@ -30,9 +30,6 @@ _POOR = 0.7
 _ASKED_EARLY = 2
 """When the target is asked for so often, a part's own clustering is looked for."""
 
-_MOST_HIDDEN = 0.01
-"""What a relaxation may stay below its part's own clustering, relatively, because that is far from the whole's."""
-
 
 @dataclass(frozen=True)
 class Effort:
@@ -41,10 +38,9 @@ class Effort:
     Attributes
     ----------
     gap
-        The relative distance to the cost of the whole clustering's share at which a part is good enough.
-    relaxation_share
-        The bound need not be closer to the part's own best clustering than this share of the distance from that to the
-        whole clustering's share; see :class:`~certimeans.bounds.parts.settings.PartSettings`.
+        How far the bound of a part may stay below the cost of the part's own best clustering, as a share of what the
+        whole's clustering costs there. All parts have the same: what one of them loses by a clustering of its own, no
+        effort brings back.
     searches
         Descents of the local search for the part's own clustering.
     follows_clustering
@@ -54,7 +50,6 @@ class Effort:
     """
 
     gap: float
-    relaxation_share: float
     searches: int
     follows_clustering: bool = True
     iterations: int | None = None
@@ -79,6 +74,8 @@ class PartBound:
         Cutting-plane rounds, and cuts at the end.
     start
         What other parts may start from; ``None`` without a relaxation.
+    own_cost
+        Of the part's own clustering; infinite if it was not looked for.
     """
 
     value: float
@@ -88,12 +85,25 @@ class PartBound:
     rounds: int = 0
     n_cuts: int = 0
     start: WarmStart | None = None
+    own_cost: float = np.inf
 
 
 def bound_part(
-    part: Part, effort: Effort, *, template: Template | None = None, seed: int = 0, deadline: Deadline | None = None
+    part: Part,
+    effort: Effort,
+    *,
+    template: Template | None = None,
+    start: WarmStart | None = None,
+    seed: int = 0,
+    deadline: Deadline | None = None,
 ) -> PartBound:
-    """Bound a part from below as far as it is worth; a part that nothing can be said about has the bound 0."""
+    """Bound a part from below as far as it is worth; a part that nothing can be said about has the bound 0.
+
+    Parameters
+    ----------
+    template, start
+        Another part, or an earlier bound of this one, to start from.
+    """
     deadline = deadline or Deadline()
     points = part.super_points
     cost = cost_of(points, part.labels)
@@ -102,12 +112,14 @@ def bound_part(
     aim = _Aim(part, points, cost, effort, seed, deadline)
     is_late = deadline.passed()
     # A part with a template needed the relaxation, and so will this one; if time is short, so did pilots.
-    if is_late or (template is None and effort.iterations is None):
+    if is_late or (template is None and start is None and effort.iterations is None):
         cheap = _cheap_bound(points)
         if cheap.value >= aim.value or is_late:
             reason = StopReason.REACHED if cheap.value >= aim.value else StopReason.DEADLINE
             return PartBound(cheap.value, cheap.step, aim.cost, reason)
-    answer = _relax(part, points, aim, effort, template, seed, deadline)
+    if start is None and template is not None:
+        start = start_from(template, part)
+    answer = _relax(part, points, aim, effort, start, seed, deadline)
     bound = answer.bound
     if bound.value < _POOR * aim.value:
         cheap = _cheap_bound(points)
@@ -120,6 +132,7 @@ def bound_part(
         len(answer.rounds),
         bound.n_cuts,
         answer.start if isinstance(answer.start, WarmStart) else None,
+        aim.own_cost,
     )
 
 
@@ -174,12 +187,15 @@ class _Aim:
         The bound that is good enough, as far as is known now.
     cost
         See :class:`PartBound`.
+    own_cost
+        Of the part's own clustering; infinite until it is looked for.
     """
 
     def __init__(
         self, part: Part, points: SuperPoints, cost: float, effort: Effort, seed: int, deadline: Deadline
     ) -> None:
         self.cost = cost
+        self.own_cost = np.inf
         self.value = cost * (1 - effort.gap)
         self._look_for_own: Callable[[], float] = lambda: cost_of(
             points, _own_labels(part, points, effort, seed, deadline)
@@ -199,12 +215,10 @@ class _Aim:
     def _look(self) -> None:
         self._times_asked = max(self._times_asked, _ASKED_EARLY)
         effort = self._effort
-        own_cost = min(self.cost, self._look_for_own())
+        self.own_cost = min(self.cost, self._look_for_own())
         if not effort.follows_clustering:
-            self.cost = own_cost
-        hidden = min(effort.relaxation_share * (self.cost - own_cost), _MOST_HIDDEN * own_cost)
-        beyond_reach = own_cost - max(hidden, effort.relaxation_share * effort.gap * self.cost)
-        self.value = min(self.cost * (1 - effort.gap), beyond_reach)
+            self.cost = self.own_cost
+        self.value = self.own_cost - effort.gap * self.cost
 
 
 def _relax(
@@ -212,14 +226,15 @@ def _relax(
     points: SuperPoints,
     aim: _Aim,
     effort: Effort,
-    template: Template | None,
+    start: WarmStart | None,
     seed: int,
     deadline: Deadline,
 ) -> Answer:
-    start = None if template is None else start_from(template, part)
     settings = replace(effort.cutting_planes, bounds_start=False, slack_bits=_SLACK_BITS)
     if (count := effort.iterations) is not None:
         settings = replace(settings, first_iterations=count, bound_every=count, large_size=part.size + 1)
-        settings = replace(settings, max_rounds=1, use_cuts=False)
+        # A smaller penalty proves more after few iterations, and less after many.
+        admm = replace(settings.admm, penalty=settings.admm.warm_penalty)
+        settings = replace(settings, admm=admm, max_rounds=1, use_cuts=False)
     labels = part.labels if effort.follows_clustering else None
     return RelaxationBounder(settings).bound(Question(points, aim.now, deadline, seed, start, labels))

@@ -19,7 +19,8 @@ from certimeans.compilation import compiled, compiled_without_allocation
 from certimeans.deadline import Deadline
 from certimeans.randomness import RandomState, random_below, random_state
 
-_BLOCKS_AT_A_TIME = 16_000
+GROUP_SIZE = 16_000
+"""Means are matched between so many blocks at a time, at least."""
 _SWAPPED_BETWEEN_GROUPS = 1_000
 _SWEEPS_BETWEEN_GROUPS = 3
 
@@ -97,7 +98,7 @@ def match_means(  # noqa: PLR0913  # all that it depends on
         Whether only the first group of parts will be looked at.
     """
     deadline = deadline or Deadline()
-    n_groups = max(1, min(n_parts // 2, len(part) // _BLOCKS_AT_A_TIME))
+    n_groups = max(1, min(n_parts // 2, len(part) // GROUP_SIZE))
     first_part = np.linspace(0, n_parts, n_groups + 1).astype(np.int64)
     group_of_part = np.repeat(np.arange(n_groups), np.diff(first_part))
     if n_groups > 1:

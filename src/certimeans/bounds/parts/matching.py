@@ -6,7 +6,7 @@ solved part are carried over along this matching. Any start is legal: a bound is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,10 @@ from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.relaxation.admm import Iterate
 from certimeans.bounds.relaxation.bounder import WarmStart
+from certimeans.bounds.relaxation.clustering_start import start_from_clustering
 from certimeans.bounds.relaxation.cuts.pool import Cuts
+from certimeans.bounds.relaxation.model import Relaxation
+from certimeans.proof.steps import RelaxationStep
 
 _LARGEST_ASSIGNMENT = 1_500
 """Larger clusters are matched along their main direction, which takes no time."""
@@ -69,6 +72,19 @@ def start_from(template: Template, part: Part) -> WarmStart | None:
     factors = np.sqrt(_weights(part) / template.weights[source])
     primal, dual = (_carried(matrix, source, factors) for matrix in (template.primal, template.dual))
     return WarmStart(points.group_of, points.weights, Iterate(primal, dual, carried))
+
+
+def start_from_proof(part: Part, step: RelaxationStep) -> WarmStart:
+    """Go on from a bound of this part: its multipliers, and the matrix of the whole's clustering.
+
+    Raises
+    ------
+    ValueError
+        If the step does not belong to the part.
+    """
+    start = WarmStart.from_step(part.super_points, step)
+    clustering = start_from_clustering(Relaxation.from_super_points(part.super_points), part.labels)
+    return start if clustering is None else replace(start, iterate=replace(start.iterate, primal=clustering.primal))
 
 
 def _carried(upper: NDArray[np.float32], source: IntArray, factors: FloatArray) -> FloatArray:

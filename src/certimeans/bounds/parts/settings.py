@@ -20,7 +20,7 @@ class PartSettings:
     per_cluster
         Super-points per cluster in a part of the first size that is tried.
     largest_block
-        Most super-points that are kept in one part because of the cannot-links between them.
+        Most super-points that are kept in one part because of cannot-links; no more than a quarter of it.
     sweeps, partners
         Sweeps of exchanges that match the means of clusters, and partners tried for each block in a sweep.
     share_above
@@ -38,12 +38,10 @@ class PartSettings:
     searches
         Descents of the local search in each part.
     relaxation_share
-        A part's relaxation stops when it is as close to the part's best clustering as this share of the distance
-        between that and the clustering of the whole, or of the gap asked for if that is more.
+        Relaxations of parts may lose what their own clusterings leave of the gap asked for, or this share of the larger
+        of the two if that is more.
     margin
-        Share of the gap asked for that parts aim at; the rest is for what splitting loses.
-    first_share
-        Share of the remaining time that a first pass over all parts may take, before larger parts.
+        Share of the gap asked for that parts aim at; the rest is for what cannot be foreseen.
     seconds_per_task
         Small parts are handed to workers in batches that take about so long.
     """
@@ -52,7 +50,7 @@ class PartSettings:
     smallest: int = 100
     largest: int = 2_500
     per_cluster: int = 80
-    largest_block: int = 12
+    largest_block: int = 100
     sweeps: int = 20
     partners: int = 8
     share_above: float = 0.3
@@ -62,9 +60,8 @@ class PartSettings:
     most_shared_then: float = 0.3
     heavy: float = 0.25
     searches: int = 8
-    relaxation_share: float = 0.5
-    margin: float = 0.9
-    first_share: float = 0.3
+    relaxation_share: float = 0.2
+    margin: float = 0.93
     seconds_per_task: float = 0.5
 
     def __post_init__(self) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,18 @@ class Split:
         )
         order = np.argsort(chosen, kind="stable")
         return chosen[order], theirs[order]
+
+    def united(self, n_parts: int) -> tuple[Split, list[range]]:
+        """Unite neighbouring parts until so many are left; return which were united, too.
+
+        What different means cost is not known of the new split.
+        """
+        ends = np.linspace(0, self.n_parts, n_parts + 1).round().astype(np.int64)
+        start = self.start[ends]
+        order = np.lexsort((self.points, np.repeat(np.arange(n_parts), np.diff(start))))
+        shares = np.add.reduceat(self.shares, ends[:-1], axis=0)
+        groups = [range(*pair) for pair in pairwise(ends.tolist())]
+        return replace(self, start=start, points=self.points[order], shares=shares, loss=0.0), groups
 
     def loss_in(self, presolved: Presolved, labels: IntArray, centres: FloatArray, parts: tuple[int, ...]) -> float:
         """Return what different means cost in some parts together, in the user's units, shared points left out.

@@ -8,6 +8,7 @@ farther away. No bound is needed for that, only clusterings of the parts, which 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -23,11 +24,18 @@ _STEP = 6.0  # of the first moves; halved whenever the sum falls
 _LEAST_STEP = 0.5
 _LARGEST_MOVE = 3.0  # of the logarithm of a share at a time
 _LEAST_SHARE = 1e-3  # of an equal one: every part keeps something
-_PASSES = 20
+_PASSES = 40
+_SEARCHES = 4  # with fewer, shares follow clusterings that are not the best
 
 
 def tune_shares(
-    presolved: Presolved, split: Split, labels: IntArray, *, seed: int = 0, deadline: Deadline | None = None
+    presolved: Presolved,
+    split: Split,
+    labels: IntArray,
+    *,
+    seed: int = 0,
+    deadline: Deadline | None = None,
+    n_threads: int = 1,
 ) -> Split:
     """Divide the weights of the shared points so that parts have dearer clusterings of their own.
 
@@ -37,6 +45,8 @@ def tune_shares(
         The clustering of the super-points that the split follows.
     deadline
         The best shares until then are returned: any are valid.
+    n_threads
+        How many parts are searched at a time.
     """
     if len(split.shared) == 0:
         return split
@@ -46,20 +56,32 @@ def tune_shares(
     weights = presolved.instance.weights[split.shared]
     own = [part.labels for part in parts]
     shares = best = split.shares
-    most, step = -np.inf, _STEP
+    step = _STEP
+    costs, slopes = np.empty(len(parts)), np.empty_like(shares)  # with the present shares
+    best_costs, best_slopes = np.full(len(parts), np.inf), np.empty_like(shares)  # with the best ones
+
+    def look_at(p: int, turn: int) -> None:
+        if deadline.passed():
+            return
+        own[p] = _search(parts[p], places[p], shares[p], own[p], [seed, turn, p], deadline)
+        costs[p], slopes[p] = _look_at(parts[p], places[p], shares[p], own[p])
+        # A clustering that was not thought of before may be cheaper with the best shares, too: these were overrated.
+        cost, slope = _look_at(parts[p], places[p], best[p], own[p])
+        if cost < best_costs[p]:
+            best_costs[p], best_slopes[p] = cost, slope
+
     for turn in range(_PASSES):
-        costs, distances = np.empty(len(parts)), np.empty_like(shares)
-        for p, part in enumerate(parts):
-            if deadline.passed():
-                return replace(split, shares=best)
-            costs[p], own[p], distances[p] = _look_at(part, places[p], shares[p], own[p], [seed, turn, p], deadline)
-        if costs.sum() > most:
-            most, best, slopes = float(costs.sum()), shares, distances
-        else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(look_at, range(len(parts)), [turn] * len(parts)))
+        if deadline.passed():
+            break
+        if turn > 0 and costs.sum() > best_costs.sum():
+            best, best_costs, best_slopes = shares, costs.copy(), slopes.copy()
+        elif turn > 0:
             step /= 2
             if step < _LEAST_STEP:
                 break
-        shares = _moved(best, slopes, weights, step)
+        shares = _moved(best, best_slopes, weights, step)
     return replace(split, shares=best)
 
 
@@ -72,22 +94,31 @@ def _moved(shares: FloatArray, distances: FloatArray, weights: FloatArray, step:
     return rounded_shares(fractions / fractions.sum(axis=0), weights)
 
 
-def _look_at(
+def _search(
     part: Part, places: IntArray, shares: FloatArray, own: IntArray, seed: list[int], deadline: Deadline
-) -> tuple[float, IntArray, FloatArray]:
-    """Return the cost of a part's own clustering with some shares, that clustering, and the slopes."""
-    weights = part.weights.copy()
-    weights[places] = shares
-    points = replace(part, weights=weights).super_points
+) -> IntArray:
+    """Look for a part's own clustering with some shares, starting from another one."""
+    points = _with_shares(part, places, shares).super_points
     start = own if len(np.unique(own)) == part.n_clusters else None
-    settings = SearchSettings(n_searches=2, islands=1, most_dense_searches=1)
+    settings = SearchSettings(n_searches=_SEARCHES, islands=1, most_dense_searches=1)
     found = search_clustering(points, start=start, seed=seed, deadline=deadline, settings=settings)
-    own = own if found is None else found
+    return own if found is None else found
+
+
+def _look_at(part: Part, places: IntArray, shares: FloatArray, own: IntArray) -> tuple[float, FloatArray]:
+    """Return the cost of a clustering of a part with some shares, and its slopes."""
+    part = _with_shares(part, places, shares)
     of_point = own[part.group_of]
     positions = part.points if part.deviations is None else part.points / part.deviations
     slopes = np.zeros(len(places))
     for cluster in np.unique(of_point[places]):
         inside, here = of_point == cluster, of_point[places] == cluster
-        offsets = positions[places[here]] - np.average(positions[inside], axis=0, weights=weights[inside])
+        offsets = positions[places[here]] - np.average(positions[inside], axis=0, weights=part.weights[inside])
         slopes[here] = (offsets * offsets).sum(axis=1)
-    return cost_of(points, own), own, slopes
+    return cost_of(part.super_points, own), slopes
+
+
+def _with_shares(part: Part, places: IntArray, shares: FloatArray) -> Part:
+    weights = part.weights.copy()
+    weights[places] = shares
+    return replace(part, weights=weights)

@@ -1,7 +1,7 @@
 """What a split moves around: super-points, pieces of heavy ones, and blocks of those whose cannot-links bind.
 
-A cannot-link *binds* if one of its ends would rather be in the other end's cluster. Most do not, and a bound loses
-little by leaving those out that join different parts.
+A cannot-link *binds* if one of its ends would rather be in the other end's cluster, or would make room there for
+another. Most do not, and a bound loses little by leaving those out that join different parts.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _blocks(
     edges = edges[(unit_of_group[edges] >= 0).all(axis=1)]
     if len(edges) == 0:
         return np.arange(len(group), dtype=np.int64)
-    wish = np.maximum(_wish(points, labels, centres, edges), _wish(points, labels, centres, edges[:, ::-1]))
+    wish = link_wishes(points, labels, centres, edges)
     binding = np.flatnonzero(wish > 0)
     binding = binding[np.argsort(-wish[binding], kind="stable")]
     first, second = unit_of_group[edges[binding]].T
@@ -170,15 +170,27 @@ def _blocks(
     return np.unique(root, return_inverse=True)[1].astype(np.int64)
 
 
-def _wish(points: SuperPoints, labels: IntArray, centres: FloatArray, edges: IntArray) -> FloatArray:
-    """Return how much the first end of each link would gain in the cluster of the second one."""
+def link_wishes(points: SuperPoints, labels: IntArray, centres: FloatArray, edges: IntArray) -> FloatArray:
+    """Return how much might be gained without each link, about; a link binds if that is more than nothing.
+
+    An end may gain in the cluster of the other one. Or another super-point may: if it would gain g in a cluster, but
+    cannot link with some i there, then i might leave, at a cost below g, unless links keep i from where it would go.
+    """
     assert points.vectors is not None  # noqa: S101  # a Gram matrix is never split
-    ends, others = edges.T
-    weights = points.weights[ends]
+    ends, inverse = np.unique(edges, return_inverse=True)
+    first, second = inverse.reshape(edges.shape).T
+    weights, own = points.weights[ends], labels[ends]
     means = points.vectors[ends] / weights[:, None]
-    here, there = means - centres[labels[ends]], means - centres[labels[others]]
-    gain: FloatArray = weights * ((here * here).sum(axis=1) - (there * there).sum(axis=1))
-    return gain
+    away = np.column_stack([((means - centre) ** 2).sum(axis=1) for centre in centres])
+    gains = weights[:, None] * (away[np.arange(len(ends)), own][:, None] - away)
+    there, here = gains[first, own[second]], gains[second, own[first]]
+    pushed = np.zeros(len(ends))  # what others would gain if a super-point left
+    np.maximum.at(pushed, second, there)
+    np.maximum.at(pushed, first, here)
+    there += pushed[first]
+    here += pushed[second]
+    wishes: FloatArray = np.maximum(there, here)
+    return wishes
 
 
 @compiled

@@ -40,7 +40,7 @@ class AdmmSettings:
     ----------
     penalty, warm_penalty
         Weight of the distance between the two iterates, in units of the scatter: its first value, and that for a start
-        with multipliers from which it is not known.
+        with multipliers of another run from which it is not known.
     balance_every, balance
         Every so many iterations the penalty moves towards where the primal residual is ``balance`` times the dual one,
         both relative to the size of the iterates: how far the two sets are apart against how far the multipliers move.
@@ -56,7 +56,7 @@ class AdmmSettings:
         The projection onto the spectral set.
     """
 
-    penalty: float = 0.4
+    penalty: float = 2.0
     warm_penalty: float = 0.1
     balance_every: int = 10
     balance: float = 8.0

@@ -102,7 +102,7 @@ class RelaxationBounder:
         outcome = bound_by_cutting_planes(
             relaxation,
             lambda: scale.target(question.target()),
-            start=_start(question, relaxation),
+            start=_start(question, relaxation, self.settings.admm.penalty),
             settings=self.settings,
             seed=question.seed,
             deadline=question.deadline,
@@ -120,10 +120,10 @@ class RelaxationBounder:
         )
 
 
-def _start(question: Question, relaxation: Relaxation) -> Iterate | None:
+def _start(question: Question, relaxation: Relaxation, penalty: float) -> Iterate | None:
     """Carry what a parent left over to these super-points, or start from a clustering if there is one."""
     parent = question.start
     if not isinstance(parent, WarmStart):
-        return None if question.labels is None else start_from_clustering(relaxation, question.labels)
+        return None if question.labels is None else start_from_clustering(relaxation, question.labels, penalty)
     first_point = np.unique(parent.group_of, return_index=True)[1]
     return inherit(parent.iterate, parent.weights, relaxation, question.points.group_of[first_point])

@@ -28,7 +28,7 @@ _TIMES_VARIANCE = 3.0  # not for tuning: see above
 _POWER_STEPS = 8  # not for tuning: a variance within some percent is good enough
 
 
-def start_from_clustering(relaxation: Relaxation, labels: IntArray) -> Iterate | None:
+def start_from_clustering(relaxation: Relaxation, labels: IntArray, penalty: float | None = None) -> Iterate | None:
     """Start from a clustering of the super-points; ``None`` if it has fewer clusters than it should."""
     clusters, labels = np.unique(labels, return_inverse=True)
     if len(clusters) != relaxation.n_clusters:
@@ -47,7 +47,7 @@ def start_from_clustering(relaxation: Relaxation, labels: IntArray) -> Iterate |
     dual = -towards * towards.T
     dual *= factors[labels][:, labels]
     indicators /= np.sqrt(weights)
-    return Iterate(indicators @ indicators.T, dual, Cuts.none())
+    return Iterate(indicators @ indicators.T, dual, Cuts.none(), penalty)
 
 
 def _nearer(relaxation: Relaxation, labels: IntArray, averaging: FloatArray) -> FloatArray:

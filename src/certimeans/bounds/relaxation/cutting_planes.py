@@ -34,15 +34,18 @@ class CuttingPlaneSettings:
         A round goes on, up to so many iterations, while the bound rises at least at this share of the rate of the round
         before.
     bound_every, large_size
-        Iterations between two bounds; twice as many from ``large_size`` super-points on.
+        Iterations between two bounds; twice as many from ``large_size`` super-points on. Within a round, a bound is
+        left out that would miss the target even if it had gained ``hopeful`` times as much per iteration as the last.
+    hopeful
+        See above.
     smallest_shared
         From so many super-points on, a second thread proves bounds beside the iterations, if there may be one; up to
         ``large_size``, from which on one proof takes too long to wait for it when the time is over.
     few_new_cuts
         If fewer cuts than this share of those in use are new, weaker violations count from then on.
-    min_rounds, patience
-        From that round on the loop ends if the bound is not expected to reach its target: if so many times what it
-        gained in the second half of all iterations is less than what is missing.
+    min_iterations, patience
+        After so many iterations the loop ends if the bound is not expected to reach its target: if so many times what
+        it gained in the second half of all iterations is less than what is missing.
     max_rounds
         Rounds at most; ``None`` for no limit.
     use_cuts
@@ -56,26 +59,27 @@ class CuttingPlaneSettings:
 
     admm: AdmmSettings = field(default_factory=AdmmSettings)
     separation: SeparationSettings = field(default_factory=SeparationSettings)
-    first_iterations: int = 40
-    iterations: int = 30
+    first_iterations: int = 20
+    iterations: int = 20
     max_iterations: int = 120
     rising_share: float = 0.5
-    bound_every: int = 15
+    bound_every: int = 10
     large_size: int = 700
+    hopeful: float = 2.0
     smallest_shared: int = 100
     few_new_cuts: float = 0.3
     patience: float = 1.5
-    min_rounds: int = 3
+    min_iterations: int = 150
     max_rounds: int | None = None
     use_cuts: bool = True
     bounds_start: bool = True
     slack_bits: int = ALL_BITS
 
     def __post_init__(self) -> None:
-        for name in ("first_iterations", "iterations", "max_iterations", "bound_every", "min_rounds"):
+        for name in ("first_iterations", "iterations", "max_iterations", "bound_every", "min_iterations"):
             if getattr(self, name) < 1:
                 raise ValueError(f"CuttingPlaneSettings.{name} must be at least 1; got {getattr(self, name)}")
-        for name in ("rising_share", "few_new_cuts", "patience"):
+        for name in ("rising_share", "hopeful", "few_new_cuts", "patience"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"CuttingPlaneSettings.{name} must not be negative; got {getattr(self, name)}")
 
@@ -240,7 +244,7 @@ class CuttingPlaneLoop:
         return reason
 
     def _iterate(self, count: int) -> StopReason | None:
-        for _ in range(count):
+        for done in range(1, count + 1):
             try:
                 self.solver.iterate()
             except SpectralError:
@@ -249,13 +253,15 @@ class CuttingPlaneLoop:
                 # Of a small problem it takes milliseconds, and without it all iterations since the last would be lost.
                 is_quick = self.solver.relaxation.size < self.settings.large_size
                 return (self._bound_reaches_target() if is_quick else None) or StopReason.DEADLINE
-            if reason := self._bound_if_due():
+            if reason := self._bound_if_due(is_last=done == count):
                 return reason
         return None
 
-    def _bound_if_due(self) -> StopReason | None:
+    def _bound_if_due(self, *, is_last: bool) -> StopReason | None:
+        """Bound every so many iterations, and after the last one of a round, which is judged by its bound."""
         if self.helper is None:
-            return self._bound_reaches_target() if self.solver.iterations % self._bound_every == 0 else None
+            is_due = self.solver.iterations % self._bound_every == 0 and self._is_hopeful()
+            return self._bound_reaches_target() if is_due or is_last else None
         if (self.solver.iterations + _LEAD) % self._bound_every > 0:
             return self._take_proof(wait=False)
         if reason := self._take_proof(wait=True):
@@ -263,6 +269,17 @@ class CuttingPlaneLoop:
         iterate, prove = self.solver.bound_later(self.settings.slack_bits)
         self._in_proof = self.helper.submit(prove), iterate, self.solver.iterations
         return None
+
+    def _is_hopeful(self) -> bool:
+        """Whether a bound may reach the target, from what the last one gained."""
+        if len(self.curve) < 2:
+            return False
+        (then, before), (last, bound) = self.curve[-2:]
+        if not np.isfinite(before):
+            return True
+        rate = (bound - before) / max(last - then, 1)
+        expected = bound + self.settings.hopeful * rate * (self.solver.iterations - last)
+        return expected >= self.pruning_value()
 
     def _take_proof(self, *, wait: bool) -> StopReason | None:
         """Take over the bound that is being proven beside the iterations, if there is one and it is there."""
@@ -317,7 +334,7 @@ class CuttingPlaneLoop:
         settings = self.settings
         if settings.max_rounds is not None and len(self.rounds) + 1 >= settings.max_rounds:
             return StopReason.ROUNDS
-        if len(self.rounds) + 1 < settings.min_rounds:
+        if self.solver.iterations < settings.min_iterations:
             return None
         target = min(self.pruning_value(), self.solver.relaxation.scatter)
         return None if self._expected_bound() >= target else StopReason.STALLED

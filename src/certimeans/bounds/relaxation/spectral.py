@@ -76,7 +76,7 @@ class SpectralSettings:
 _LEAST_MARGIN = 0.1  # eigenvalues of interest are between 0 and 1: this keeps the interval from collapsing near 0
 
 
-_TRIES = 2  # not for tuning: a third filter costs as much as the full decomposition
+_TRIES = 3  # not for tuning: a fourth filter costs nearly as much as the full decomposition
 
 
 class SpectralError(ArithmeticError):

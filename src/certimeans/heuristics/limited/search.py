@@ -16,7 +16,7 @@ from certimeans.heuristics.limited.loads import exchange_sizes, make_loads, matc
 from certimeans.heuristics.limited.mending import mend_within
 from certimeans.heuristics.limited.transport import alternate, make_network
 from certimeans.heuristics.memetic import Population, PopulationSearch
-from certimeans.heuristics.mixing import FRESH, Drawing, Family, draw_starts
+from certimeans.heuristics.mixing import FRESH, Drawing, draw_starts, make_family
 from certimeans.heuristics.settings import SearchSettings
 from certimeans.heuristics.starts import fill_empty_clusters, make_room
 from certimeans.heuristics.state import count_violations, make_clusters, make_space, scatter, set_labels
@@ -155,15 +155,9 @@ class LimitedSearch(PopulationSearch):
 
     def _draw(self, slot: int, deadline: Deadline) -> int | None:
         """Draw the centres of a child, as costs at them; return its mother, ``None`` if the deadline passed before."""
-        population, random, settings = self._population, self._random, self.settings
-        is_fresh = (
-            self.born <= settings.population
-            or len(population.slots) < 2
-            or random_unit(random) < settings.share_of_fresh_starts
-        )
-        mother = FRESH if is_fresh else population.tournament(random)
-        father = FRESH if is_fresh else population.tournament(random)
-        family = Family(*(np.array([one], dtype=np.int64) for one in (slot, mother, father)))
+        random, settings = self._random, self.settings
+        n_fresh = settings.population + 1 - self.born
+        family = make_family([slot], self._population.slots, n_fresh, settings.share_of_fresh_starts, random)
         at = Drawing(0, 0)
         while at.child < 1:
             if deadline.passed():
@@ -180,7 +174,7 @@ class LimitedSearch(PopulationSearch):
                 self._centres_per_call,
                 random,
             )
-        return mother
+        return int(family.mother[0])
 
     def _finish(self, slot: int, deadline: Deadline, *, is_kept: bool) -> None:
         """Mend labels where they break something, let them descend and keep what comes out."""

@@ -129,7 +129,7 @@ def extend_centres(
         if must_stop():
             return False
     labels = searching.result()
-    return labels is not None and incumbent.offer(points.expand_labels(labels), "a part")
+    return labels is not None and incumbent.offer(points.expand_labels(labels), "parts")
 
 
 def _offer(presolved: Presolved, incumbent: Incumbent, labels: IntArray | None) -> None:

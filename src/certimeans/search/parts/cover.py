@@ -8,17 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from certimeans.proof.steps import StoredPart
-from certimeans.search.parts.tasks import Entries, Key
+from certimeans.search.parts.tasks import Entries, Key, Stored
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is proven about a part, and where the proof is."""
+    """What is proven about a part, and where the proof is; see :class:`~certimeans.search.parts.tasks.PartOutcome`."""
 
     value: float
     cost: float
     entries: Entries
     file: Path | bytes
+    own_cost: float = math.inf
+
+    @property
+    def proof(self) -> Stored:
+        """The proof itself."""
+        return self.entries, self.file if isinstance(self.file, bytes) else self.file.read_bytes()
 
 
 class Cover:
@@ -32,6 +38,7 @@ class Cover:
         self.tops: list[Key] = [(p,) for p in range(n_parts)]
         self.known: dict[Key, Known] = {}
         self._children: dict[Key, tuple[Key, ...]] = {}
+        self._n_pieces = 0  # their names are negative numbers
         self._values: dict[Key, float] = dict.fromkeys(self.tops, 0.0)
         self._total: float | None = 0.0  # None if it has to be added up again
 
@@ -43,6 +50,23 @@ class Cover:
         if key in self._values:
             self._values[key] = self.value(key)
             self._total = None
+
+    def put_inside(self, key: Key, pieces: Sequence[Known]) -> None:
+        """Let bounds of pieces of a part count until there is a better one of the part."""
+        names = [(-1 - self._n_pieces - i,) for i in range(len(pieces))]
+        self._n_pieces += len(pieces)
+        self.known.update(zip(names, pieces, strict=True))
+        self._children[key] = tuple(names)
+        self._values[key] = self.value(key)
+        self._total = None
+
+    def take_out(self, key: Key) -> list[Known]:
+        """Forget the pieces of a part whose own bound is no worse; return what is needed no more."""
+        names = self._children.get(key, ())
+        if not names or names[0][0] >= 0 or key not in self.known or self.known[key].value < self.value(key):
+            return []
+        del self._children[key]
+        return [self.known.pop(name) for name in names]
 
     def value(self, key: Key) -> float:
         """Return what is proven about a part, rounded down."""

@@ -95,7 +95,28 @@ class Proven:
             links_left_out=self.split.left_out(self.presolved, self.cover.tops),
         )
 
-    def all_is_done(self) -> str:
+    def message(self, status: SolveStatus, n_given_up: int, workers: str, *, is_stopped: bool) -> str:
+        """Say what the user should know about the end of a run.
+
+        Parameters
+        ----------
+        n_given_up
+            Number of parts whose workers died too often.
+        workers
+            What is to be said about the workers.
+        is_stopped
+            Whether somebody asked to end.
+        """
+        said = []
+        if n_given_up:
+            said.append(f"{n_given_up} parts given up after their workers died")
+        elif status is SolveStatus.INTERRUPTED and not is_stopped:
+            said.append(self._all_is_done())
+        if status is not SolveStatus.OPTIMAL and workers:
+            said.append(workers)
+        return "; ".join(said)
+
+    def _all_is_done(self) -> str:
         """Say what is proven when nothing more can be done."""
         gap = percent_up(relative_gap(self.incumbent.cost, min(self.bound, self.incumbent.cost)))
         more = "only larger parts could prove less"

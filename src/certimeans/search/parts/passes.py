@@ -11,14 +11,19 @@ from pathlib import Path
 from certimeans.bounds.parts.bounding import Effort
 from certimeans.bounds.parts.matching import Template
 from certimeans.bounds.parts.problem import Part
-from certimeans.search.parts.plan import QuickPilots
-from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
+from certimeans.search.limits import Progress
+from certimeans.search.parts.plan import QuickPilots, allowance
+from certimeans.search.parts.tasks import Key, PartOutcome, PartTask, Stored
 
 _ROOM = 0.85  # of its share of the time that is left may be taken by a part: the first pass must not be cut short
 _LEAST_SHARE = 0.5  # of what a pilot took: with less, a part proves hardly anything
 _LARGEST_BATCH = 20
 _PARTS_TO_JUDGE = 50  # so many for each worker say whether parts take as long as pilots did
 _FASTEST = 0.5  # of the time of pilots is believed at most
+
+
+def _nothing(_: Key) -> None:
+    """Start from no earlier proof."""
 
 
 @dataclass
@@ -71,6 +76,41 @@ class Pass:
         """The gap that the parts which are done leave among themselves."""
         return 1 - self.value / self.cost if self.cost > 0 else 0.0
 
+    def shown_in(self, progress: Progress) -> Progress:
+        """Add how the pass goes to what is shown."""
+        progress = replace(progress, parts=self.n_parts, parts_done=self.done)
+        if self.done == 0:
+            return progress
+        return replace(progress, expected_gap=self.expected_gap, seconds_left=self.seconds_left)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the parts of a pass may lose: those that are left share what is left of it.
+
+    Attributes
+    ----------
+    gap
+        What all of them may lose, as a share of their cost.
+    cost
+        Of the whole's clustering in all of them.
+    own_loss
+        How much of it they lose by clusterings of their own, relatively, about.
+    least
+        See ``relaxation_share`` of :class:`~certimeans.bounds.parts.settings.PartSettings`.
+    """
+
+    gap: float
+    cost: float
+    own_loss: float
+    least: float
+
+    def allowed(self, now: Pass) -> float:
+        """Return how far the bound of the next part may stay below the cost of its own clustering, relatively."""
+        left = self.cost - now.cost
+        gap = (self.gap * self.cost - (now.cost - now.value)) / left if left > 0 else self.gap
+        return max(allowance(gap, self.own_loss, self.least), self.least * self.gap)
+
 
 @dataclass
 class PassTasks:
@@ -83,7 +123,9 @@ class PassTasks:
     part_of
         Takes a part out of the problem.
     effort
-        How far to bound each part.
+        How far to bound each part, but for what the budget says.
+    budget
+        How much parts may lose.
     capacity
         How many parts are bounded at a time.
     remaining
@@ -100,11 +142,14 @@ class PassTasks:
         How long parts take that have so many iterations; without it, each goes as far as its effort says.
     template
         What parts start from, as far as is known now.
+    start_of
+        What is proven about a part already, to go on from there.
     """
 
     now: Pass
     part_of: Callable[[Key], Part]
     effort: Effort
+    budget: Budget
     capacity: int
     remaining: Callable[[], float]
     seconds_per_task: float
@@ -113,6 +158,7 @@ class PassTasks:
     is_first: bool = True
     quick: QuickPilots | None = None
     template: Template | Path | None = None
+    start_of: Callable[[Key], Stored | None] = _nothing
     _handed_over: int = 0
     _planned: float = 0.0  # seconds that these parts were meant to take, all workers together
 
@@ -129,12 +175,13 @@ class PassTasks:
         return PartTask(
             keys,
             parts,
-            self.effort,
+            replace(self.effort, gap=self.budget.allowed(self.now)),
             self.template,
             self.seed,
             max(share, _LEAST_SHARE * self.useful_seconds) if has_share else None,
             seconds_left,
             wants_template=self.template is None,
+            starts=tuple(map(self.start_of, keys)),
         )
 
     def batch(self) -> int:

@@ -10,6 +10,8 @@ from certimeans.bounds.parts.settings import PartSettings
 
 """What a user may ask for."""
 
+_HOPELESS, _COMFORTABLE = 0.6, 0.4
+"""Shares of the gap: parts whose own clusterings lose more than the first are too small; below the second is easy."""
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""
 _MOSTLY = 0.5
@@ -83,12 +85,15 @@ class QuickPilots:
         Iterations at most: no more than were chosen if those are enough.
     totals
         Seconds that all parts of this size take, by the number of iterations.
+    is_ample
+        Whether there is time for more than that: larger parts, with cuts.
     """
 
     size: int
     iterations: int
     most: int
     totals: dict[int, float] = field(default_factory=dict)
+    is_ample: bool = False
 
     def iterations_within(self, seconds: float) -> int:
         """Return how many iterations there is time for."""
@@ -101,13 +106,31 @@ def first_size(n_clusters: int, settings: PartSettings, largest: int) -> int:
     return max(min(settings.per_cluster * n_clusters, largest), min(settings.smallest, largest))
 
 
-def choose_size(given: Circumstances, pilot: Callable[[int, float], Pilot]) -> int:
+def allowance(gap: float, own_loss: float, least: float) -> float:
+    """Return how far bounds of parts may stay below the costs of their own clusterings, relatively.
+
+    What these leave of the gap; if that is little, or less than nothing, a share of the gap, or of what they lose.
+    """
+    return max(gap - own_loss, least * max(gap, own_loss))
+
+
+def choose_size(
+    given: Circumstances,
+    pilot: Callable[[int, float], Pilot],
+    own_loss: Callable[[int], float] = lambda _: 0.0,
+    has_time: Callable[[], bool] = lambda: True,
+) -> int:
     """Choose the size whose parts reach the gap soonest, or come closest to it in the time that there is.
 
     Parameters
     ----------
     pilot
         Bounds some parts of the given size, each within so many seconds.
+    own_loss
+        Estimates how much cheaper the own clusterings of parts of a size are than the whole's, relatively: sizes that
+        cannot reach the gap need no pilots, if larger ones can.
+    has_time
+        Whether there is time for pilots of another size.
     """
     known: dict[int, Pilot] = {}
 
@@ -127,14 +150,20 @@ def choose_size(given: Circumstances, pilot: Callable[[int, float], Pilot]) -> i
     def look_at(size: int) -> None:
         known[size] = pilot(size, given.seconds * given.capacity / -(-given.size // size))
 
-    best = given.first
+    def may_be_smaller(size: int, smaller: int) -> bool:
+        return smaller < size and smaller not in known and (merit(size)[0] > given.gap or not is_hopeless(smaller))
+
+    def is_hopeless(size: int) -> bool:
+        return own_loss(size) > _HOPELESS * given.gap
+
+    best = first = _first_to_look_at(given, own_loss)
     look_at(best)
-    while (larger := min(given.largest, 2 * best)) > best and may_be_larger(best):
+    while (larger := min(given.largest, 2 * best)) > best and may_be_larger(best) and has_time():
         look_at(larger)
         if merit(larger) > merit(best):
             break
         best = larger
-    while best <= given.first and (smaller := max(given.smallest, best // 2)) < best and smaller not in known:
+    while best <= first and may_be_smaller(best, smaller := max(given.smallest, best // 2)) and has_time():
         look_at(smaller)
         if merit(smaller) > merit(best):
             break
@@ -142,8 +171,20 @@ def choose_size(given: Circumstances, pilot: Callable[[int, float], Pilot]) -> i
     return best
 
 
-def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> QuickPilots | None:
-    """Choose size and iterations of parts without cuts; ``None`` if there is time for more than that.
+def _first_to_look_at(given: Circumstances, own_loss: Callable[[int], float]) -> int:
+    """Return the smallest size that reaches the gap with ease, or else at all, or else the one to begin with."""
+    sizes = [given.first]
+    while sizes[-1] < given.largest and own_loss(sizes[-1]) > _COMFORTABLE * given.gap:
+        sizes.append(min(given.largest, 2 * sizes[-1]))
+    for enough in (_COMFORTABLE, _HOPELESS):
+        for size in sizes:
+            if own_loss(size) <= enough * given.gap:
+                return size
+    return given.first
+
+
+def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> QuickPilots:
+    """Choose size and iterations of parts without cuts, and say whether there is time for more than that.
 
     Parameters
     ----------
@@ -171,7 +212,7 @@ def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> 
     quickest = look_at(size)
     assert best is not None  # noqa: S101  # one pilot is better than none
     if best[0] > given.gap and _AMPLE * quickest <= given.seconds:
-        return None
+        return replace(best[2], most=max(best[2].totals), is_ample=True)
     while best[0] > given.gap and quickest <= given.seconds and 2 * size <= given.first:
         size *= 2
         quickest = look_at(size)

@@ -23,24 +23,29 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.coordinator import SearchOutcome
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress, reason_to_stop
+from certimeans.search.parts.account import budget_for, worth_another_time
 from certimeans.search.parts.choice import PartSize
 from certimeans.search.parts.clustering import extend_centres, find_clustering
-from certimeans.search.parts.cover import Cover
+from certimeans.search.parts.cover import Cover, Known
 from certimeans.search.parts.dispatch import Dispatcher
 from certimeans.search.parts.outcome import Proven
-from certimeans.search.parts.passes import Pass, PassTasks
-from certimeans.search.parts.plan import QuickPilots, union_factor
+from certimeans.search.parts.passes import Budget, Pass, PassTasks
+from certimeans.search.parts.plan import QuickPilots
 from certimeans.search.parts.resuming import proofs_to_repeat
 from certimeans.search.parts.sizing import Sizing, StoppedError
 from certimeans.search.parts.store import PartStore, Plan
-from certimeans.search.parts.tasks import Key, PartOutcome, PartTask, perform_parts
+from certimeans.search.parts.tasks import Key, PartOutcome, PartTask, Stored, perform_parts
+from certimeans.search.parts.uniting import parts_of_small_ones, unite_worst
 from certimeans.search.parts.workers import PartWorkers
 from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import NodeWork
 from certimeans.status import SolveStatus
 
 _NEGLIGIBLE = 0.02  # of the gap: what splitting may cost without anybody noticing
+_LITTLE = 0.05  # of the gap: what splitting may cost for parts to be made of small ones
+_LEAST_GAIN = 0.1  # of what is missing: parts that gained less were bounded again in vain
 _FEW_PARTS, _SECONDS_BETWEEN_NEWS = 200, 0.1  # each of a few parts is announced; more come in by the hundred
+_SHARE_FOR_FIRST_PASS = 0.06  # of the time: for a bound to begin with
 _MOST_RESERVE, _SHARE_RESERVED, _SECONDS_PER_POINT = 0.5, 0.04, 2e-6
 
 
@@ -79,6 +84,11 @@ class PartsSearch:
         self._now: Pass | None = None
         self._tasks: PassTasks | None = None
         self._work = NodeWork()
+        self._own_loss = 0.0  # what parts lose by clusterings of their own, relatively, about
+        self._before = -math.inf  # what was proven when parts were last bounded again
+        self._first: tuple[Split, Cover] | None = None  # small parts that were bounded quickly, before all others
+        self._pieces: list[list[Known]] = []  # what is proven about pieces of each part
+        self._is_passing = False  # whether parts are bounded that others will take the place of
         self._rest: Key | None = None  # parts that nothing was known about in the end, together
         self._useful_seconds = 0.0  # what a pilot took
         self._quick: QuickPilots | None = None  # if time is short
@@ -94,7 +104,8 @@ class PartsSearch:
         self._covariance = self._cheap_bound()
         plan = self.store.load_plan()
         if plan is not None:
-            self.incumbent.offer(plan.labels, "the checkpoint")
+            self.incumbent.offer(plan.labels, "checkpoint")
+        self._say_where_it_is_saved(plan)
         self._announce()
         if plan is None or self.incumbent.clustering is None:
             self._search()
@@ -104,6 +115,18 @@ class PartsSearch:
         status = self._stop_reason() or SolveStatus.INTERRUPTED
         self._bound_rest()
         return self._outcome(status)
+
+    def _say_where_it_is_saved(self, plan: Plan | None) -> None:
+        folder = self.store.checkpoint
+        if folder is None or self._on_progress is None:
+            return
+        message = f"saved:    each part in {folder} as soon as it is done"
+        if plan is not None:
+            n_stored = sum(1 for _ in self.store.stored(plan.split.n_parts))
+            cost = self.incumbent.cost
+            found = f"incumbent {cost:.8g}" if cost < math.inf else "no clustering yet"
+            message = f"resumed:  from {folder}, {plan.split.n_parts} parts ({n_stored} proofs to repeat), {found}"
+        self._on_progress(replace(self._progress(), phase="presolve", message=message))
 
     def _cheap_bound(self) -> float:
         points = self.presolved.super_points
@@ -126,22 +149,9 @@ class PartsSearch:
         """Bound parts, and larger ones after them, until there is a reason to stop or nothing left to do."""
         points = self.presolved.super_points
         if plan is None:
+            self.store.clear()
             self._labels = self._labels_to_follow()
-            sizing = self._sizing()
-            size = self._choose_size(sizing)
-            self._template = sizing.templates.get(size)
-            self._useful_seconds = sizing.seconds.get(size, 0.0)
-            if self._must_stop():
-                return
-            n_parts = max(1, -(-points.size // size))
-            if self._quick is None and sizing.centres:
-                self._search_from(sizing)
-            if self._quick is not None:
-                split = sizing.split_quickly(self._labels, n_parts)
-            else:
-                split, is_tuned = sizing.split_well(self._labels, n_parts)
-                if is_tuned:
-                    self._template = None  # parts look otherwise than pilots did
+            split = self._split_anew(self._sizing())
             iterations = None if self._quick is None else self._quick.iterations
             self.store.begin(Plan(split, points.expand_labels(self._labels), iterations))
         else:
@@ -150,20 +160,82 @@ class PartsSearch:
             if plan.iterations is not None:
                 count = plan.iterations
                 self._quick = QuickPilots(points.size // split.n_parts, count, count, {count: 0.0})
+            else:
+                self._own_loss = self._sizing().try_split(split, self._labels).own_loss
         self._split, self._cover = split, Cover(split.n_parts)
+        for p, pieces in enumerate(self._pieces):
+            self._cover.put_inside((p,), pieces)
         if plan is not None:
             self._prove_stored()
         todo = [key for key in self._cover.tops if key not in self._cover.known]
         is_first = True
         while self._pass(todo, is_first=is_first) and not self._must_stop():
             is_first = False
-            todo = self._unite()
+            todo = self._again() or self._unite()
             if not todo:
                 return
 
-    def _search_from(self, sizing: Sizing) -> None:
+    def _split_anew(self, sizing: Sizing) -> Split:
+        """Choose a size, and split.
+
+        Raises
+        ------
+        StoppedError
+            If there is a reason to stop before that is done.
+        """
+        assert self._labels is not None  # noqa: S101  # set before
+        n_points, labels = self.presolved.super_points.size, self._labels
+        if isinstance(self.part_size, int):
+            size = self.part_size
+        else:
+            rough = sizing.split_roughly(labels)
+            if self.incumbent.clustering is not None:
+                quick = sizing.choose_quickly(rough, labels)
+                if not quick.is_ample:
+                    self._quick = quick
+                    return sizing.split_quickly(labels, max(1, -(-n_points // quick.size)))
+                self._first_pass(sizing, quick)
+            size = sizing.choose(rough, labels)
+        self._template = sizing.templates.get(size)
+        self._useful_seconds = sizing.seconds.get(size, 0.0)
+        trial = sizing.trials.get(size)
+        if self._must_stop():
+            raise StoppedError
+        n_parts = max(1, -(-n_points // size))
+        if sizing.centres and self._search_from(sizing):
+            trial = None
+        elif trial is not None and not trial.is_tuned and self._first is not None:
+            most = _LITTLE * self.limits.gap * self.incumbent.cost
+            united = parts_of_small_ones(*self._first, n_parts, self.presolved, labels, most)
+            if united is not None:
+                self._first, self._own_loss = None, trial.own_loss
+                split, self._pieces = united
+                return split
+        if trial is None or not trial.is_tuned:
+            trial = sizing.split_well(self._labels, n_parts)
+        self._own_loss = trial.own_loss
+        return trial.split
+
+    def _first_pass(self, sizing: Sizing, quick: QuickPilots) -> None:
+        """Bound small parts with few iterations, if that takes next to no time: a bound to begin with."""
+        assert self._labels is not None  # noqa: S101  # set before
+        seconds = _SHARE_FOR_FIRST_PASS * self.deadline.remaining()
+        if min(quick.totals.values()) > seconds:
+            return
+        iterations = quick.iterations_within(seconds if math.isfinite(seconds) else 0.0)
+        self._quick = replace(quick, iterations=iterations, most=iterations)
+        self._split = sizing.split(self._labels, max(1, -(-self.presolved.super_points.size // quick.size)))
+        self._cover, self._is_passing = Cover(self._split.n_parts), True
+        self._pass(self._cover.tops, is_first=True)
+        self._first = self._split, self._cover
+        self._quick = self._split = self._cover = self._now = None
+        self._is_passing = False
+        if self._must_stop():
+            raise StoppedError
+
+    def _search_from(self, sizing: Sizing) -> bool:
         """Offer what centres of parts lead to, if they are better than the clustering's; parts follow it then."""
-        if extend_centres(
+        is_better = extend_centres(
             self.presolved,
             self.incumbent,
             self.deadline,
@@ -172,19 +244,11 @@ class PartsSearch:
             self._must_stop,
             sizing.centres,
             self.n_threads,
-        ):
+        )
+        if is_better:
             self._labels = self._labels_to_follow()
             self._announce()
-
-    def _choose_size(self, sizing: Sizing) -> int:
-        if isinstance(self.part_size, int):
-            return self.part_size
-        assert self._labels is not None  # noqa: S101  # set before
-        chosen = sizing.choose(self._labels)
-        if isinstance(chosen, int):
-            return chosen
-        self._quick = chosen
-        return chosen.size
+        return is_better
 
     def _labels_to_follow(self) -> IntArray:
         clustering = self.incumbent.clustering
@@ -194,11 +258,10 @@ class PartsSearch:
         colouring = self.presolved.colouring
         return np.zeros(points.size, dtype=np.int64) if colouring is None else colouring
 
-    def _effort(self, split_loss: float) -> Effort:
-        settings, gap = self.settings.parts, self.limits.gap
+    def _effort(self) -> Effort:
+        settings = self.settings.parts
         return Effort(
-            max(settings.margin * gap - split_loss, 0.1 * gap),
-            settings.relaxation_share,
+            settings.margin * self.limits.gap,
             settings.searches,
             follows_clustering=self.incumbent.clustering is not None,
             cutting_planes=self.settings.cutting_planes,
@@ -212,7 +275,7 @@ class PartsSearch:
             self.deadline,
             self.settings,
             self.seed,
-            self._effort(0.0),
+            self._effort(),
             _NEGLIGIBLE * self.limits.gap * cost if math.isfinite(cost) else 0.0,
             self._must_stop,
             self.n_threads,
@@ -222,7 +285,7 @@ class PartsSearch:
         """Prove again what an earlier run stored; what cannot be proven is bounded anew."""
         assert self._split is not None and self._cover is not None  # noqa: S101, PT018  # set before
         stored = list(self.store.stored(self._split.n_parts))
-        effort = self._effort(0.0)
+        effort = self._effort()
         for keys, proving in proofs_to_repeat(stored, self._cover, self._part, effort, self._announce):
             self._now = Pass(len(keys))
             if not Dispatcher(self.workers, proving.take, self._must_stop).run(keys, proving.make, proving.batch):
@@ -232,11 +295,11 @@ class PartsSearch:
         """Bound parts, those first that come first; say whether all were done."""
         assert self._split is not None and self._cover is not None  # noqa: S101, PT018  # set before
         now = self._now = Pass(len(todo))
-        cost = self.incumbent.cost
         tasks = self._tasks = PassTasks(
             now,
             self._part,
-            self._effort(self._split.loss / cost if math.isfinite(cost) and cost > 0 else 0.0),
+            self._effort(),
+            self._budget(todo),
             self.workers.capacity,
             lambda: max(0.0, self.deadline.remaining() - self._reserve),
             self.settings.parts.seconds_per_task,
@@ -245,10 +308,36 @@ class PartsSearch:
             is_first,
             self._quick if is_first else None,
             self._template,
+            self._proof_of,
         )
         is_done = self._dispatcher.run(todo, tasks.make, tasks.batch)
+        self._template = tasks.template
+        if self._first is not None and self._cover.total() >= self._first[1].total():
+            self.store.discard(self._first[1].known.values())
+            self._first = None
         self._announce()
         return is_done
+
+    def _budget(self, todo: list[Key]) -> Budget:
+        assert self._split is not None and self._cover is not None  # noqa: S101, PT018  # set before
+        cost, gap, settings = self.incumbent.cost, self.limits.gap, self.settings.parts
+        return budget_for(todo, self._cover, self._split.loss, cost, gap, self._own_loss, settings)
+
+    def _proof_of(self, key: Key) -> Stored | None:
+        """Return what is proven about a part already, to go on from there."""
+        known = None if self._cover is None else self._cover.known.get(key)
+        with suppress(OSError):  # another start will do
+            return None if known is None else known.proof
+        return None
+
+    def _again(self) -> list[Key]:
+        """Return parts with whose bounds to go on, unless that gained nothing the last time."""
+        assert self._cover is not None  # noqa: S101  # set before
+        before, self._before = self._before, self._cover.total()
+        cost, gap = self.incumbent.cost, self.settings.parts.margin * self.limits.gap
+        missing = cost - self._before - gap * cost
+        has_gained = self._before - before > _LEAST_GAIN * missing
+        return worth_another_time(self._cover, cost, gap) if has_gained else []
 
     def _bound_rest(self) -> None:
         """Give the parts that nothing is known about, all of them together, the bound that costs nothing."""
@@ -257,7 +346,7 @@ class PartsSearch:
             return
         leaves = tuple(sorted(p for key in rest for p in key))
         (outcome,) = perform_parts(
-            PartTask((leaves,), (self._part(leaves),), self._effort(0.0), seconds=0.0), self.deadline.within(0.0)
+            PartTask((leaves,), (self._part(leaves),), self._effort(), seconds=0.0), self.deadline.within(0.0)
         )
         if outcome.value > 0:
             self._rest = self._cover.unite([rest])[0] if len(rest) > 1 else rest[0]
@@ -270,7 +359,8 @@ class PartsSearch:
     def _take(self, outcome: PartOutcome) -> None:
         """Keep what was proven about a part."""
         assert self._cover is not None and self._now is not None  # noqa: S101, PT018  # set before
-        self._cover.take(outcome.key, self.store.save(outcome))
+        self._cover.take(outcome.key, self.store.save(outcome, is_final=not self._is_passing))
+        self.store.discard(self._cover.take_out(outcome.key))
         if self._tasks is not None and self._tasks.template is None and outcome.template is not None:
             self._tasks.template = self.workers.send(outcome.template)
         self._now.add(outcome)
@@ -283,28 +373,12 @@ class PartsSearch:
     def _unite(self) -> list[Key]:
         """Put parts together, those first that lose most; return the new ones, or nothing if that cannot be done."""
         assert self._split is not None and self._cover is not None and self._now is not None  # noqa: S101, PT018
-        cover, points = self._cover, self.presolved.super_points
-        if isinstance(self.part_size, int) or len(cover.tops) == 1 or self._dispatcher.given_up:
+        if isinstance(self.part_size, int) or len(self._cover.tops) == 1 or self._dispatcher.given_up:
             return []
-        sizing = self._sizing()
-        largest = sizing.largest()
-        size = -(-points.size // len(cover.tops))
-        tops = sorted(cover.tops, key=lambda key: -cover.loss(key))
-
-        def own_loss(factor: int) -> float:
-            """Estimate how much cheaper the own clusterings of united parts are than the whole's, relatively."""
-            middle = max(0, len(tops) // 2 - factor)
-            together = tuple(sorted(p for key in tops[middle : middle + factor] for p in key))
-            return sizing.own_losses({together: self._part(together)})[together]
-
-        takes = self._now.mean_seconds * len(tops) / self.workers.capacity
-        factor = union_factor(size, largest, self.limits.gap, self.deadline.remaining(), takes, own_loss)
-        if factor == 1 and sizing.has_room_for_all():
-            factor = len(tops)
-        if factor == 1:
-            return []
-        self._template = None
-        return cover.unite([tops[i : i + factor] for i in range(0, len(tops) - 1, factor)])
+        seconds, each = self.deadline.remaining(), self._now.mean_seconds
+        new, self._own_loss = unite_worst(self._cover, self._sizing(), self._part, self.limits.gap, seconds, each)
+        self._before = -math.inf
+        return new
 
     def _must_stop(self) -> bool:
         return self._stop_reason() is not None
@@ -318,22 +392,12 @@ class PartsSearch:
         )
 
     def _progress(self) -> Progress:
-        now, cost = self._now, self.incumbent.cost
-        progress = Progress(
-            self.deadline.elapsed(),
-            cost,
-            min(self._proven().bound, cost),
-            0,
-            0,
-            0,
-            self._n_cuts,
-            "heuristics" if math.isinf(cost) else "parts",
-            self.workers.message,
-        )
-        if now is None or now.done == 0:
-            return replace(progress, parts=0 if now is None else now.n_parts)
-        progress = replace(progress, parts=now.n_parts, parts_done=now.done)
-        return replace(progress, expected_gap=now.expected_gap, seconds_left=now.seconds_left)
+        cost, message = self.incumbent.cost, self.workers.message
+        phase = "heuristics" if math.isinf(cost) else "parts"
+        bound = min(self._proven().bound, cost)
+        seconds, source = self.deadline.elapsed(), self.incumbent.source
+        progress = Progress(seconds, cost, bound, 0, 0, 0, self._n_cuts, phase, message, source=source)
+        return progress if self._now is None else self._now.shown_in(progress)
 
     def _announce(self) -> None:
         self._told = time.monotonic()
@@ -344,29 +408,22 @@ class PartsSearch:
         if self._on_progress is not None:
             self._on_progress(replace(self._progress(), nodes_done=1))
         proven = self._proven()
-        return proven.outcome(status, self.store, self._message(status, proven))
+        given_up = len(self._dispatcher.given_up)
+        message = proven.message(status, given_up, self.workers.message, is_stopped=self.deadline.stop_requested)
+        return proven.outcome(status, self.store, "; ".join(filter(None, [message, self.store.message])))
 
     def _proven(self) -> Proven:
+        split, cover, rest = self._split, self._cover, self._rest
+        if self._first is not None and (cover is None or cover.total() < self._first[1].total()):
+            (split, cover), rest = self._first, None
         return Proven(
             self.presolved,
             self.incumbent,
             self._covariance,
-            self._split,
-            self._cover,
-            self._rest,
+            split,
+            cover,
+            rest,
             self._n_cuts,
             self._work,
             self._root_seconds,
         )
-
-    def _message(self, status: SolveStatus, proven: Proven) -> str:
-        said = []
-        if self._dispatcher.given_up:
-            said.append(f"{len(self._dispatcher.given_up)} parts given up after their workers died")
-        elif status is SolveStatus.INTERRUPTED and not self.deadline.stop_requested:
-            said.append(proven.all_is_done())
-        if status is not SolveStatus.OPTIMAL and self.workers.message:
-            said.append(self.workers.message)
-        if self.store.message:
-            said.append(self.store.message)
-        return "; ".join(said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +13,7 @@ import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.parts.bounding import Effort, own_clustering
+from certimeans.bounds.parts.exchange import GROUP_SIZE
 from certimeans.bounds.parts.matching import Template
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.splitting import Split, make_part, split_into_parts
@@ -25,7 +26,15 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.memory import memory_limit
 from certimeans.search.parts.dispatch import Dispatcher
-from certimeans.search.parts.plan import Circumstances, Pilot, QuickPilots, choose_quickly, choose_size, first_size
+from certimeans.search.parts.plan import (
+    Circumstances,
+    Pilot,
+    QuickPilots,
+    allowance,
+    choose_quickly,
+    choose_size,
+    first_size,
+)
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 from certimeans.search.parts.workers import PartWorkers
 from certimeans.search.settings import NodeSettings
@@ -37,8 +46,11 @@ _QUICK_MARGIN = 0.9  # of the gap: a few pilots say no more about all parts
 _SHARE_FOR_SPLIT = 0.15
 _FEW_SWEEPS = 3
 _SECONDS_TO_HAND_OVER = 1e-3  # a part and its proof
-_SHARE_FOR_PILOT = 0.1
-_SHARE_FOR_TUNING = 0.05
+_SHARE_FOR_PILOT = 0.08
+_MOST_SHARES = 4.0  # of the time of a part may be taken by the first pilot
+_SHARE_FOR_PILOTS = 0.15  # after that no further sizes are looked at
+_SHARE_FOR_TUNING = 0.04
+_NEARLY = 1.04  # what pilots aim at is reached if they are as close as that
 _TUNING = 60.0  # seconds, without a time limit
 _SHARE_FOR_ITERATIONS = 0.6  # of the time for a pilot: the rest is for proving a bound and putting it away
 _MOST_FOR_PROVING = 0.1
@@ -56,6 +68,29 @@ class StoppedError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
+class Trial:
+    """A split, and what some of its parts lose by clusterings of their own.
+
+    Attributes
+    ----------
+    own_losses, parts
+        Of some parts: how much cheaper their own clusterings are than the whole's, relatively, and the parts.
+    is_tuned
+        Whether the shares of the shared points were tuned.
+    """
+
+    split: Split
+    own_losses: dict[Key, float]
+    parts: dict[Key, Part]
+    is_tuned: bool = False
+
+    @property
+    def own_loss(self) -> float:
+        """What parts lose by clusterings of their own, about."""
+        return sum(self.own_losses.values()) / max(1, len(self.own_losses))
+
+
+@dataclass(frozen=True, eq=False)
 class Sizing:
     """Splits a problem, and finds out how large its parts should be.
 
@@ -67,8 +102,8 @@ class Sizing:
         What splitting may cost without anybody noticing, in the user's units.
     n_threads
         How many threads split.
-    templates, seconds
-        What parts may start from, and how long they take then, by size.
+    templates, trials, seconds
+        What parts may start from, what they lose by clusterings of their own, and how long they take, by size.
     centres
         Of clusterings of their own that parts have, in working units: starts for the whole.
     """
@@ -83,33 +118,40 @@ class Sizing:
     must_stop: Callable[[], bool]
     n_threads: int = 1
     templates: dict[int, Template | Path] = field(default_factory=dict)
+    trials: dict[int, Trial] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
     centres: list[FloatArray] = field(default_factory=list)
 
-    def split_well(self, labels: IntArray, n_parts: int) -> tuple[Split, bool]:
+    def split_well(self, labels: IntArray, n_parts: int) -> Trial:
         """Split, and share more points by weight, tuned, if parts lose much by clusterings of their own.
-
-        Returns
-        -------
-        split, is_tuned
-            The split, and whether it was tuned.
 
         Raises
         ------
         StoppedError
             If there is a reason to stop before that is done.
         """
-        split, settings = self.split(labels, n_parts), self.settings.parts
-        some = range(0, n_parts, -(-n_parts // _PARTS_TO_SEARCH))
-        losses = self.own_losses({(p,): make_part(self.presolved, split, labels, (p,)) for p in some})
-        if sum(losses.values()) <= settings.share_more * self.effort.gap * len(losses):
-            return split, False
+        found = self.try_split(self.split(labels, n_parts), labels)
+        settings = self.settings.parts
+        if n_parts == 1 or found.own_loss <= settings.share_more * self.effort.gap:
+            return found
         more = replace(settings, share_above=settings.share_above_then, most_shared=settings.most_shared_then)
         split = replace(self, settings=replace(self.settings, parts=more)).split(labels, n_parts)
         seconds = _SHARE_FOR_TUNING * self.deadline.remaining() if math.isfinite(self.deadline.remaining()) else _TUNING
         deadline = self.deadline.within(seconds)
-        tuning = in_background(tune_shares, self.presolved, split, labels, seed=self.seed, deadline=deadline)
-        return self._awaited(tuning), True
+        tuning = in_background(
+            tune_shares, self.presolved, split, labels, seed=self.seed, deadline=deadline, n_threads=self.n_threads
+        )
+        tuned = replace(self.try_split(self._awaited(tuning), labels), is_tuned=True)
+        return min(found, tuned, key=lambda trial: trial.own_loss)
+
+    def try_split(self, split: Split, labels: IntArray) -> Trial:
+        """Look for clusterings of their own that some parts have."""
+        keys = [(p,) for p in range(0, split.n_parts, -(-split.n_parts // _PARTS_TO_SEARCH))]
+        return self._trial(split, labels, keys)
+
+    def _trial(self, split: Split, labels: IntArray, keys: Sequence[Key]) -> Trial:
+        parts = {key: make_part(self.presolved, split, labels, key) for key in keys}
+        return Trial(split, self.own_losses(parts), parts)
 
     def split_quickly(self, labels: IntArray, n_parts: int) -> Split:
         """Split if time is short: the first few sweeps match most of the means.
@@ -164,38 +206,65 @@ class Sizing:
         allowed = memory_limit(self.settings.memory_limit) / max(1, at_a_time)
         return int(math.sqrt(allowed / _BYTES_PER_ENTRY))
 
-    def choose(self, labels: IntArray) -> int | QuickPilots:
-        """Return how many super-points a part should have; and how many iterations, if time is short."""
+    def choose_quickly(self, rough: Split, labels: IntArray) -> QuickPilots:
+        """Choose how many super-points and iterations parts without cuts have; say whether there is time for more."""
+        seconds = _SHARE_FOR_QUICK_PARTS * self.deadline.remaining()
+        given = replace(self._circumstances(), seconds=seconds, gap=_QUICK_MARGIN * self.effort.gap)
+        centres, _ = centres_of(self.presolved.super_points, labels)
+        return choose_quickly(given, lambda *chosen: self._quick_pilot(rough, labels, centres, *chosen))
+
+    def choose(self, rough: Split, labels: IntArray) -> int:
+        """Return how many super-points a part should have."""
+        end = self.deadline.elapsed() + _SHARE_FOR_PILOTS * self.deadline.remaining()
+        centres, _ = centres_of(self.presolved.super_points, labels)
+        return choose_size(
+            self._circumstances(),
+            lambda size, seconds: self._pilot(self.trial(rough, labels, size), labels, centres, size, seconds),
+            lambda size: self.trial(rough, labels, size).own_loss,
+            lambda: self.deadline.elapsed() < end,
+        )
+
+    def split_roughly(self, labels: IntArray) -> Split:
+        """Split into the smallest parts, to make pilots of."""
+        points, leaf = self.presolved.super_points, self._circumstances().smallest
+        return self.split(labels, max(1, points.size // leaf), is_sample=True)
+
+    def _circumstances(self) -> Circumstances:
         settings, points = self.settings.parts, self.presolved.super_points
         largest = min(self.largest(), points.size)
         first = first_size(points.n_clusters, settings, largest)
-        leaf = min(settings.smallest, first)
-        rough = self.split(labels, max(1, points.size // leaf), is_sample=True)
-        given = Circumstances(
+        seconds = _SHARE_FOR_PARTS * self.deadline.remaining()
+        return Circumstances(
             points.size,
             first,
-            leaf,
+            min(settings.smallest, first),
             largest,
-            self.effort.gap,
-            _SHARE_FOR_PARTS * self.deadline.remaining(),
+            _NEARLY * self.effort.gap,
+            seconds,
             self.workers.capacity,
         )
-        centres, _ = centres_of(points, labels)
-        if self.effort.follows_clustering:
-            seconds = _SHARE_FOR_QUICK_PARTS * self.deadline.remaining()
-            aim = replace(given, seconds=seconds, gap=_QUICK_MARGIN * given.gap)
-            quick = choose_quickly(aim, lambda *chosen: self._quick_pilot(rough, labels, centres, *chosen))
-            if quick is not None:
-                return quick
-        return choose_size(given, lambda size, seconds: self._pilot(rough, labels, centres, size, seconds))
 
-    def _pilot(self, rough: Split, labels: IntArray, centres: FloatArray, size: int, seconds: float) -> Pilot:
-        """Bound parts of a size, each within so many seconds; all but the first start from where that one ended."""
-        n_pilots = 1 + _PILOTS_PER_WORKER * self.workers.capacity
-        keys = self._some_keys(rough, size, max(n_pilots, _PARTS_TO_SEARCH))
-        parts = {key: make_part(self.presolved, rough, labels, key) for key in keys}
-        first, *others = [PartTask((key,), (parts[key],), self.effort, seed=self.seed) for key in keys[:n_pilots]]
-        template = self._first_pilot(first)
+    def trial(self, rough: Split, labels: IntArray, size: int) -> Trial:
+        """Find out what parts of a size lose by clusterings of their own.
+
+        A rough split into small parts is enough for that; but if they lose much, points would be shared and tuned.
+        """
+        if size not in self.trials:
+            n_points, settings = self.presolved.super_points.size, self.settings.parts
+            count = max(1 + self.workers.capacity, min(_PARTS_TO_SEARCH, GROUP_SIZE // size))
+            found = self._trial(rough, labels, self._some_keys(rough, size, count))
+            if found.own_loss > settings.share_more * self.effort.gap:
+                found = self.split_well(labels, max(1, -(-n_points // size)))
+            self.trials[size] = found
+        return self.trials[size]
+
+    def _pilot(self, trial: Trial, labels: IntArray, centres: FloatArray, size: int, seconds: float) -> Pilot:
+        """Bound parts of a size, each within so many seconds, from where another one ended."""
+        gap = allowance(self.effort.gap, trial.own_loss, self.settings.parts.relaxation_share)
+        effort = replace(self.effort, gap=gap)
+        keys = list(trial.parts)[: 1 + _PILOTS_PER_WORKER * self.workers.capacity]
+        first, *others = [PartTask((key,), (trial.parts[key],), effort, seed=self.seed) for key in keys]
+        template = self._first_pilot(first, self._nearest_template(size), seconds)
         if template is None:
             return Pilot(math.inf, math.inf, is_cut_short=True)
         self.templates[size] = template
@@ -208,13 +277,17 @@ class Sizing:
             latest = self._bounded(waiting[capacity:], tasks) or latest
         if not latest:
             return Pilot(math.inf, math.inf, is_cut_short=True)
-        loss = self._loss(rough, labels, centres, latest)
+        loss = self._loss(trial.split, labels, centres, latest)
         # Parts differ in what they lose by clusterings of their own: a few bounds say little about it, searches more.
-        own = self.own_losses(parts)
-        usual, here = sum(own.values()) / len(own), sum(own[outcome.key] for outcome in latest) / len(latest)
+        usual, here = trial.own_loss, sum(trial.own_losses[outcome.key] for outcome in latest) / len(latest)
         self.seconds[size] = sum(outcome.seconds for outcome in latest) / len(latest)
         is_cut_short = any(outcome.is_cut_short for outcome in latest)
         return Pilot(max(usual, loss + usual - here), self.seconds[size], is_cut_short, usual)
+
+    def _nearest_template(self, size: int) -> Template | Path | None:
+        """Return what parts of another size may start from, if anything is known."""
+        known = sorted(self.templates, key=lambda other: abs(math.log(other / size)))
+        return self.templates[known[0]] if known else None
 
     def _quick_pilot(self, rough: Split, labels: IntArray, centres: FloatArray, size: int, iterations: int) -> Pilot:
         """Bound parts of a size with so many iterations each; as many before them, to have all code loaded."""
@@ -252,14 +325,16 @@ class Sizing:
 
     def own_losses(self, parts: Mapping[Key, Part]) -> dict[Key, float]:
         """Return how much cheaper the own clusterings of parts are than the whole's in them, relatively."""
-        searching = in_background(
-            lambda: {key: own_clustering(part, self.effort, self.seed, self.deadline) for key, part in parts.items()}
-        )
-        found = self._awaited(searching)
+        found = self._awaited(in_background(self._search_in, parts))
         for key, (own, loss) in found.items():
             if loss > 0 and len(np.unique(own)) == parts[key].n_clusters:
                 self.centres.append(self._centres(parts[key], own))
         return {key: loss for key, (_, loss) in found.items()}
+
+    def _search_in(self, parts: Mapping[Key, Part]) -> dict[Key, tuple[IntArray, float]]:
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            found = pool.map(lambda part: own_clustering(part, self.effort, self.seed, self.deadline), parts.values())
+            return dict(zip(parts, found, strict=True))
 
     def _centres(self, part: Part, labels: IntArray) -> FloatArray:
         """Return the centres of a clustering of a part in working units of the whole."""
@@ -277,10 +352,16 @@ class Sizing:
                 raise StoppedError
         return work.result()
 
-    def _first_pilot(self, task: PartTask) -> Template | Path | None:
-        """Bound a part from nothing; return what others may start from."""
-        seconds = _SHARE_FOR_PILOT * self.deadline.remaining()
-        task = replace(task, seconds=seconds if math.isfinite(seconds) else None, wants_template=True)
+    def _first_pilot(self, task: PartTask, start: Template | Path | None, share: float) -> Template | Path | None:
+        """Bound a part, from one of another size or from nothing; return what others may start from.
+
+        Parameters
+        ----------
+        share
+            Seconds that each part of this size has.
+        """
+        seconds = min(_SHARE_FOR_PILOT * self.deadline.remaining(), _MOST_SHARES * share)
+        task = replace(task, template=start, seconds=seconds if math.isfinite(seconds) else None, wants_template=True)
         found = self._bounded(task.keys, {task.keys[0]: task})
         template = found[0].template if found else None
         return None if template is None else self.workers.send(template)

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +29,7 @@ from certimeans.search.parts.tasks import Entries, Key, PartOutcome
 
 _LOGGER = logging.getLogger("certimeans")
 _FORMAT = 3
+_PASSING = "passing-"  # begins the names of proofs that a resumed run does not go on with
 _MOST_ITERATIONS = 1_000  # no run plans so many
 
 
@@ -69,6 +70,11 @@ class PartStore:
         self._count = 0
         self.message = ""
 
+    @property
+    def checkpoint(self) -> Path | None:
+        """The checkpoint's folder; ``None`` if there is none."""
+        return None if self._is_temporary else self.folder.parent
+
     def prepare(self) -> None:
         """Make the folder.
 
@@ -82,10 +88,13 @@ class PartStore:
         except OSError as error:
             raise InputError(f"{self.folder}: the folder cannot be made ({error.strerror})") from None
 
-    def begin(self, plan: Plan) -> None:
-        """Start anew with a split; what was stored for another one is removed."""
+    def clear(self) -> None:
+        """Start anew: what was stored for another split is removed."""
         for path in self.folder.glob("*"):
             path.unlink(missing_ok=True)
+
+    def begin(self, plan: Plan) -> None:
+        """Say how the problem is split, for a run that resumes this one."""
         if self._is_temporary:
             return
         split, temporary = plan.split, self.folder / "plan.tmp.npz"
@@ -115,11 +124,12 @@ class PartStore:
             Whether a resumed run need not bound it again.
         """
         assert outcome.file is not None  # noqa: S101  # only stored parts have none, and they are not saved again
+        kind = "" if is_final else _PASSING
         self._count += 1
-        path = self.folder / f"{self._count:06}.npz"
+        path = self.folder / f"{kind}{self._count:06}.npz"
         while path.exists():
             self._count += 1
-            path = self.folder / f"{self._count:06}.npz"
+            path = self.folder / f"{kind}{self._count:06}.npz"
         file: Path | bytes = path
         line = json.dumps({"parts": outcome.key, "file": path.name, "entries": outcome.entries})
         try:
@@ -130,7 +140,13 @@ class PartStore:
         except OSError as error:
             self._complain(error)
             file = outcome.file
-        return Known(outcome.value, outcome.cost, outcome.entries, file)
+        return Known(outcome.value, outcome.cost, outcome.entries, file, outcome.own_cost)
+
+    def discard(self, known: Iterable[Known]) -> None:
+        """Remove proofs that are needed no more."""
+        for one in known:
+            if isinstance(one.file, Path):
+                one.file.unlink(missing_ok=True)
 
     def _complain(self, error: OSError) -> None:
         if not self.message:
@@ -163,6 +179,8 @@ class PartStore:
 
     def stored(self, n_parts: int) -> Iterator[tuple[Key, Entries, Path]]:
         """List what is said to be proven about parts; lines and files that are not whole are left out."""
+        for path in self.folder.glob(f"{_PASSING}*"):
+            path.unlink(missing_ok=True)  # of parts that a resumed run does not know
         index = self.folder / "index.jsonl"
         if not index.exists():
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,17 +12,22 @@ from typing import Any
 import numpy as np
 
 from certimeans.bounds.parts.bounding import Effort, PartBound, bound_part, prove_part_again
-from certimeans.bounds.parts.matching import Template
+from certimeans.bounds.parts.matching import Template, start_from_proof
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.protocol import StopReason
+from certimeans.bounds.relaxation.bounder import WarmStart
 from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.deadline import Deadline
 from certimeans.proof.parts import pack_part, unpack_part
+from certimeans.proof.steps import RelaxationStep
 
 Key = tuple[int, ...]
 """The numbers of the parts that are bounded together: one, or several that were united."""
 
 Entries = list[list[dict[str, Any]]]
+
+Stored = tuple[Entries, bytes]
+"""A proof, as certificates have it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +51,9 @@ class PartTask:
     wants_template
         Whether what the bounds end with is needed for others.
     stored
-        Proofs to prove again instead, in place of new bounds: entries and file of each.
+        Proofs to prove again instead, in place of new bounds.
+    starts
+        Proofs to start from, if there are any; ``None`` for parts that have none.
     """
 
     keys: tuple[Key, ...]
@@ -56,7 +64,8 @@ class PartTask:
     seconds: float | None = None
     seconds_left: float | None = None
     wants_template: bool = False
-    stored: tuple[tuple[Entries, bytes], ...] = ()
+    stored: tuple[Stored, ...] = ()
+    starts: tuple[Stored | None, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +76,8 @@ class PartOutcome:
     ----------
     entries, file
         The proof, as certificates have it; ``file`` is ``None`` for one that was stored before.
+    own_cost
+        Of the best clustering of the part that was looked for; infinite if none was.
     seconds, overrun
         How long it took, and how much longer than it was allowed to if it was cut short: a bound has to be proven and
         put away after the last iteration.
@@ -81,6 +92,7 @@ class PartOutcome:
     cost: float
     entries: Entries
     file: bytes | None
+    own_cost: float = math.inf
     seconds: float = 0.0
     overrun: float = 0.0
     rounds: int = 0
@@ -97,11 +109,12 @@ def perform_parts(task: PartTask, deadline: Deadline | None = None) -> list[Part
         return [outcome for key, part, proof in stored if (outcome := _prove_again(key, part, *proof)) is not None]
     template = _read_template(task.template) if isinstance(task.template, Path) else task.template
     outcomes = []
-    for key, part in zip(task.keys, task.parts, strict=True):
+    for place, (key, part) in enumerate(zip(task.keys, task.parts, strict=True)):
         own = deadline if task.seconds is None else deadline.within(task.seconds)
         seed = int(np.random.SeedSequence([task.seed, *key]).generate_state(1)[0])
         began = time.perf_counter()
-        bound = bound_part(part, task.effort, template=template, seed=seed, deadline=own)
+        start = _start(part, task.starts[place]) if task.starts else None
+        bound = bound_part(part, task.effort, template=template, start=start, seed=seed, deadline=own)
         outcome = _outcome(key, part, bound, task)
         seconds = time.perf_counter() - began
         overrun = 0.0 if task.seconds is None or not outcome.is_cut_short else max(0.0, seconds - task.seconds)
@@ -121,11 +134,18 @@ def _outcome(key: Key, part: Part, bound: PartBound, task: PartTask) -> PartOutc
         bound.cost,
         entries,
         file,
+        bound.own_cost,
         rounds=bound.rounds,
         n_cuts=bound.n_cuts,
         is_cut_short=is_cut_short,
         template=template,
     )
+
+
+def _start(part: Part, stored: Stored | None) -> WarmStart | None:
+    """Go on from a proof; any start is legal."""
+    step = None if stored is None else unpack_part(*stored)
+    return start_from_proof(part, step) if isinstance(step, RelaxationStep) else None
 
 
 def _prove_again(key: Key, part: Part, entries: Entries, file: bytes) -> PartOutcome | None:

@@ -19,6 +19,7 @@ from certimeans.orphans import end_with_parent
 from certimeans.search.background import in_background
 from certimeans.search.foreign_workers import ClusterWatch, dask_client, dask_failures
 from certimeans.search.parts.tasks import PartOutcome, PartTask, perform_parts, write_template
+from certimeans.search.process_pool import make_process_pool
 from certimeans.search.workers import LOST
 from certimeans.warmup import prepare_for_parts
 
@@ -148,9 +149,7 @@ class ProcessPool(_Workers):
 
 
 def _start_processes(count: int, folder: Path) -> Executor:
-    from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415  # takes a while
-
-    pool: Executor = ProcessPoolExecutor(count, initializer=_prepare_process, initargs=(folder,))
+    pool = make_process_pool(count, _prepare_process, (folder,))
     wait([pool.submit(int) for _ in range(count)])
     return pool
 

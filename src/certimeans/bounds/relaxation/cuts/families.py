@@ -18,7 +18,8 @@ def cuts_of_families(families: Iterable[Plugin], shared: FloatArray, threshold: 
     """Return the cuts that families find, with multiplier 0, each once.
 
     A family is a function of Z (read-only), the smallest violation worth a cut, and a seed. It returns members and
-    coefficients, two arrays of integers with a row for each cut; a coefficient of 0 ends a row early.
+    coefficients, two arrays of integers with a row for each cut (a member with coefficient 0 does not count), or
+    nothing: empty ones, or ``None``.
 
     Raises
     ------
@@ -29,21 +30,24 @@ def cuts_of_families(families: Iterable[Plugin], shared: FloatArray, threshold: 
     matrix.flags.writeable = False
     found = Cuts.none()
     for family in families:
-        members, coefficients = load_plugin(family, "cuts")(matrix, threshold, seed)
+        returned = load_plugin(family, "cuts")(matrix, threshold, seed)
+        if returned is None:
+            continue
         try:
+            members, coefficients = returned
             found = found.extended(_as_cuts(np.asarray(members), np.asarray(coefficients), len(shared)))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise InputError(f"the cut family {name_of(family)} returned no cuts: {error}") from None
     return found
 
 
 def _as_cuts(members: np.ndarray, coefficients: np.ndarray, size: int) -> Cuts:
+    if members.size == 0 and coefficients.size == 0:
+        return Cuts.none()
     if members.shape != coefficients.shape or members.ndim != 2 or members.shape[1] > MAX_SUPPORT:
         raise ValueError(
             f"members and coefficients must be two tables of one shape, with at most {MAX_SUPPORT} columns"
         )
-    if len(members) == 0:
-        return Cuts.none()
     if members.dtype.kind not in "iu" or coefficients.dtype.kind not in "iu":
         raise ValueError("members and coefficients must be integers")
     used = coefficients != 0
