@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,9 @@ _BYTES_PER_ENTRY = 120
 _LINK_VIOLATION = 0.01
 _MOST_LINKS = 3000
 """In each round and block, those that are violated most, and by at least so much."""
+
+_LONGER_FIRST_ROUND, _LONGER_ROUNDS = 2.0, 1.5
+"""How many times as long as for one matrix rounds are: new cuts of all blocks throw the bound back further."""
 
 _MOST_SHIFTED = 3000
 _ROUNDS_WITHOUT_POINT_0 = 3
@@ -66,7 +69,13 @@ class BlockBounder:
     """Bounds problems with prescribed unequal sizes by cutting planes."""
 
     def __init__(self, settings: CuttingPlaneSettings | None = None) -> None:
-        self.settings = settings or CuttingPlaneSettings()
+        given = settings or CuttingPlaneSettings()
+        self.settings = replace(
+            given,
+            first_iterations=round(_LONGER_FIRST_ROUND * given.first_iterations),
+            iterations=round(_LONGER_ROUNDS * given.iterations),
+            bound_every=round(_LONGER_ROUNDS * given.bound_every),
+        )
 
     def bytes_needed(self, points: SuperPoints) -> int:
         """Estimate the memory."""

@@ -35,6 +35,7 @@ from certimeans.bounds.relaxation.blocks.sharing import Map
 from certimeans.bounds.relaxation.safe_bound import ALL_BITS
 from certimeans.bounds.relaxation.spectral import Single, SpectralProjector
 
+_FIRST_PENALTY = 0.4
 _UNSETTLED = 250
 """After so many iterations the penalty, which would go up and down for ever, moves by little."""
 _SETTLED_BALANCING = 1.08
@@ -138,7 +139,7 @@ class BlockAdmm:
         self._sums = start.sums
         self._set_cuts(start.cuts)
         self.iterations = 0
-        self.penalty = start.penalty or settings.penalty
+        self.penalty = start.penalty or _FIRST_PENALTY
         self._squares = np.zeros((blocks.n_blocks, 4))
         self._differences = np.full(blocks.n_blocks, np.inf)
         self.primal_residual = self.dual_residual = np.inf
