@@ -81,6 +81,19 @@ def test_sizes_that_cannot_reach_the_gap_get_no_pilots() -> None:
     assert looked_at == [1600]
 
 
+def test_pilots_do_not_begin_far_above_a_size_that_may_be_enough() -> None:
+    """Own losses that hardly fall with the size make no case for 1,600; ones that do, for twice the size at most."""
+    looked_at = []
+
+    def pilot(size: int, _: float) -> Pilot:
+        looked_at.append(size)
+        return Pilot(9e-4, 1.0)
+
+    choose_size(given(), pilot, {100: 9e-4, 200: 7e-4, 400: 5.5e-4, 800: 5e-4, 1600: 3.9e-4}.__getitem__)
+    choose_size(given(), pilot, {100: 9e-4, 200: 7e-4, 400: 5.5e-4, 800: 3e-4}.__getitem__)
+    assert looked_at == [400, 800, 400]
+
+
 def test_if_no_size_can_reach_the_gap_it_is_as_if_nothing_were_known() -> None:
     """Larger parts are tried as long as they are better."""
     assert choose_size(given(seconds=30.0), law(3e-3, 2.0), lambda _: 1.0) == 400
