@@ -171,3 +171,12 @@ def test_the_command_line_takes_limits(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["verify", str(out), "--data", str(data), "-k", "2"]) == 1
     assert main(["solve", str(data), "-k", "2", "--sizes", "3,4", "--quiet"]) == 3
     assert "the sizes add up to 7, but there are 6 points" in capsys.readouterr().err
+
+
+def test_subnormal_capacities_are_not_taken_for_multiples_of_weights() -> None:
+    """The product of a weight and the smallest double is rounded: every point counts the same here, heavy or light."""
+    weights = np.array([1.0, 0.6, 1.4, 1.4, 0.6, 1.4])
+    points = [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [5.0, 1.0], [6.0, 0.0], [9.0, 0.0]]
+    result = solve(points, 2, sample_weight=weights, capacity=weights * 5e-324, sizes=[1e-323, 2e-323])
+    assert result.objective == pytest.approx(21.3527, rel=1e-5)
+    assert result.lower_bound <= result.objective

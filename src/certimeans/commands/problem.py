@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,14 +91,17 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
 
 def _number(text: str) -> float:
     """Read a size; whole numbers as such, however large they are."""
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no number")
 
 
 def _numbers(text: str) -> list[float]:
-    return [_number(part) for part in text.split(",")]
+    try:
+        return [_number(part) for part in text.split(",")]
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}; write the sizes like this: 50,50,50") from None
 
 
 def read_problem(data: Path | None, options: argparse.Namespace) -> StatedProblem:

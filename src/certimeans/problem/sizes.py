@@ -26,6 +26,7 @@ Amounts = NDArray[Any]
 """Exact integers: 64 bits where all sums fit, else Python's own."""
 
 _FITS = 2**62
+_NORMAL = 1e-300  # well above the subnormal numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +252,8 @@ def _are_proportional(values: FloatArray, weights: FloatArray) -> bool:
     if not values.min() > 0:
         return False
     ratio = Fraction(values[0]) / Fraction(weights[0])
-    if Fraction(float(ratio)) == ratio and math.frexp(float(ratio))[0] == 0.5:  # a power of two scales without rounding
+    is_power = Fraction(float(ratio)) == ratio and math.frexp(float(ratio))[0] == 0.5
+    if is_power and values.min() > _NORMAL:  # a power of two scales without rounding, but for subnormal numbers
         return bool((values == weights * float(ratio)).all())
     pairs = set(zip(values.tolist(), weights.tolist(), strict=True))
     return all(Fraction(value) == ratio * Fraction(weight) for value, weight in pairs)

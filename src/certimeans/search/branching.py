@@ -17,7 +17,7 @@ _LEAST_UNDECIDED = 0.02
 
 def branches(matrix: FloatArray, points: SuperPoints, sizes: FloatArray | None = None) -> tuple[AnyDecision, ...]:
     """Choose decisions that between them cover every clustering; none if everything is decided."""
-    anchor = branching_anchor(matrix, points) if sizes is None else undecided_anchor(matrix, sizes)
+    anchor = branching_anchor(matrix, points) if sizes is None else undecided_anchor(matrix, points, sizes)
     if anchor is not None:
         assert points.limits is not None  # noqa: S101  # else there are no sizes
         point = int(points.first_points[anchor])
@@ -53,14 +53,17 @@ def branching_anchor(matrix: FloatArray, points: SuperPoints) -> int | None:
     return best if np.isfinite(score[best]) else None
 
 
-def undecided_anchor(matrix: FloatArray, sizes: FloatArray) -> int | None:
+def undecided_anchor(matrix: FloatArray, points: SuperPoints, sizes: FloatArray) -> int | None:
     """Choose a super-point of which the relaxation does not know the size of its cluster; ``None`` if it knows all.
 
     We take the one where 1 - sum_g (x^g_i)^2, times sum_j Y_ij^2 / Y_ii as in :func:`branching_anchor`, is largest.
+    Where the search has decided, iterates that have not converged may say something else: nothing is decided twice.
     """
+    assert points.limits is not None  # noqa: S101  # else there are no sizes
     shares = np.clip(sizes, 0.0, None)
     shares = shares / np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
     undecided = 1.0 - (shares**2).sum(axis=0)
+    undecided[[i for i, _ in points.limits.decided]] = 0.0
     own = np.maximum(np.diag(matrix), np.finfo(float).tiny)
     score = undecided * (matrix * matrix).sum(axis=1) / own
     best = int(np.argmax(score))
