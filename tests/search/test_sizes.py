@@ -173,10 +173,9 @@ def test_a_proof_needs_the_limits(tmp_path: Path) -> None:
 
 def test_a_decided_size_is_not_decided_again() -> None:
     """Iterates that have not converged may doubt a decision; branching on it again would go on for ever."""
-    points = np.array(
-        [2.22, -977.35, -0.47, 0.53, 0.55, -0.39, -0.9, 0.46, -0.94, -1.01, -0.66, 1.84]
-        + [-0.61, 1.62, -1.01, 2.24, 0.77, 0.9, 1.45, 0.32, 0.24, -0.31, 0.58, 1.32]
-    ).reshape(12, 2)
+    first = [[2.22, -977.35], [-0.47, 0.53], [0.55, -0.39], [-0.9, 0.46], [-0.94, -1.01], [-0.66, 1.84]]
+    others = [[-0.61, 1.62], [-1.01, 2.24], [0.77, 0.9], [1.45, 0.32], [0.24, -0.31], [0.58, 1.32]]
+    points = np.array([*first, *others])
     tiny, small = 2.0**-10, 0.099609375
     amounts = np.array([tiny, 100.0, small, 10.0, 0.009765625, tiny, tiny, small, tiny, 10.0, tiny, 100.0])
     sizes = [20.1123046875, 200.1015625]
