@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from certimeans import SolverSettings, solve
 from certimeans.bounds.relaxation.blocks import bounder
 from certimeans.certificate import sizes as sizes_module
+from certimeans.certificate.blocks import BlockTerms
 from certimeans.certificate.check import verify
 from certimeans.certificate.sizes import Limits, Stated
 from certimeans.errors import CertificateError, CertimeansError
@@ -342,3 +344,14 @@ def test_what_takes_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     limits = Limits(Stated(None, None, [30.0, 30.0], None), 60, 2)
     with pytest.raises(CertificateError, match="too long"):
         limits.can_be_kept(limits.amounts, [set() for _ in range(60)])
+
+
+def test_shares_below_all_normal_numbers_prove_nothing() -> None:
+    """A share of 2^-1100 is 0 as a double, but its square root is not: leaving it out would overstate <V, Y>."""
+    for exponent, is_proven in ((1000, True), (1100, False)):
+        heavy = 2**exponent
+        terms = BlockTerms([1, heavy], [heavy + 1], [1], np.zeros((1, 2, 2), dtype=np.bool_))
+        least = terms.least_of_slack(-np.ones((1, 2, 2)))
+        true = -1 - 2 * Fraction(1, 2 ** (exponent // 2))  # rounded up by less than 2^-900
+        assert least < true + Fraction(1, 2**900)
+        assert (least > -2) == is_proven

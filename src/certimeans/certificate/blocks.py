@@ -27,6 +27,9 @@ from certimeans.certificate.exact import as_integers, power, rounded_down
 from certimeans.certificate.geometry import EPS, TINY, Geometry, GramData, SuperPoints, factor
 from certimeans.certificate.multipliers import BlockMultipliers, Multipliers
 
+_SMALLEST_SHARE = 2.0**-1022  # of a super-point in a size: below, its rounding would not be relative
+_NOTHING = Fraction(-(10**400))  # nothing is proven
+
 
 class BlockTerms(NamedTuple):
     """The prescribed sizes as blocks.
@@ -77,10 +80,13 @@ class BlockTerms(NamedTuple):
         for g, size in enumerate(self.sizes):
             negative = np.where(self.closed[g], 0.0, np.minimum(slack[g], 0.0))
             np.fill_diagonal(negative, 0.0)
-            roots = np.sqrt(np.array([amount / size for amount in self.amounts]))
+            shares = np.array([amount / size for amount in self.amounts])
+            if not shares.min() >= _SMALLEST_SHARE:
+                return _NOTHING
+            roots = np.sqrt(shares)
             value = float((negative * roots[:, None] * roots).sum(axis=1).sum())
             if not math.isfinite(value):
-                return Fraction(-(10**400))
+                return _NOTHING
             total += Fraction(value - 2 * (factor(2 * len(roots) + 64) * abs(value) + TINY))
         return total
 
