@@ -29,7 +29,7 @@ _POWER_STEPS = 8  # not for tuning: a variance within some percent is good enoug
 
 
 def start_from_clustering(relaxation: Relaxation, labels: IntArray, penalty: float | None = None) -> Iterate | None:
-    """Start from a clustering of the super-points; ``None`` if it has fewer clusters than it should."""
+    """Start from a clustering of the super-points, with a penalty; ``None`` if it has fewer clusters than it should."""
     clusters, labels = np.unique(labels, return_inverse=True)
     if len(clusters) != relaxation.n_clusters:
         return None

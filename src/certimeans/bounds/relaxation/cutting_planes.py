@@ -33,11 +33,9 @@ class CuttingPlaneSettings:
     max_iterations, rising_share
         A round goes on, up to so many iterations, while the bound rises at least at this share of the rate of the round
         before.
-    bound_every, large_size
+    bound_every, large_size, hopeful
         Iterations between two bounds; twice as many from ``large_size`` super-points on. Within a round, a bound is
         left out that would miss the target even if it had gained ``hopeful`` times as much per iteration as the last.
-    hopeful
-        See above.
     smallest_shared
         From so many super-points on, a second thread proves bounds beside the iterations, if there may be one; up to
         ``large_size``, from which on one proof takes too long to wait for it when the time is over.

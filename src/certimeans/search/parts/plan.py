@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from certimeans.bounds.parts.settings import PartSettings
 
-"""What a user may ask for."""
-
 _HOPELESS, _COMFORTABLE = 0.6, 0.4
 """Shares of the gap: parts whose own clusterings lose more than the first are too small; below the second is easy."""
 _GROWTH = 4.0
