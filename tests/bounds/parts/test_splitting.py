@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 
 from certimeans.bounds.parts.bounding import Effort, bound_part, own_clustering
 from certimeans.bounds.parts.matching import Template, start_from
+from certimeans.bounds.parts.moments import with_second_moments
+from certimeans.bounds.parts.problem import cost_of
 from certimeans.bounds.parts.settings import PartSettings
-from certimeans.bounds.parts.splitting import Split, make_part, rounded_shares, split_into_parts
+from certimeans.bounds.parts.splitting import Split, loss_with_shares, make_part, rounded_shares, split_into_parts
 from certimeans.bounds.parts.tuning import tune_shares
 from certimeans.bounds.parts.units import centres_of, link_wishes
 from certimeans.deadline import Deadline
@@ -40,7 +43,7 @@ def test_parts_are_equal_in_size_and_have_equal_means() -> None:
     assert sorted([*split.points.tolist(), *split.shared.tolist()]) == list(range(1200))
     sizes = np.diff(split.start)
     assert sizes.max() - sizes.min() <= 1
-    rough = split_into_parts(presolved, labels, 7, PartSettings(sweeps=1, partners=1))
+    rough = split_into_parts(presolved, labels, 7, PartSettings(sweeps=1, partners=1, match_shapes=False))
     assert split.loss < 0.01 * rough.loss < 1.0
     points, part = presolved.instance.points, part_of_points(split, 1200)
     loss = 0.0
@@ -50,6 +53,52 @@ def test_parts_are_equal_in_size_and_have_equal_means() -> None:
             own = points[(labels == cluster) & (part == p)]
             loss += len(own) * float(((own.mean(axis=0) - mean) ** 2).sum())
     assert split.loss == pytest.approx(loss, rel=1e-3, abs=1e-6)
+
+
+def test_parts_are_equal_in_shape() -> None:
+    """Covariances within clusters are matched, too: what parts lose by clusterings of their own falls to a half."""
+    random = np.random.default_rng(1)
+    points = random.uniform(size=(1500, 4)) * [1.0, 1.1, 1.2, 1.3]
+    presolved = presolve(Instance.create(points, 2))
+    labels = (points[:, 3] > 0.65).astype(np.int64)
+    losses, spreads = [], []
+    for match_shapes in (False, True):
+        split = split_into_parts(presolved, labels, 10, PartSettings(match_shapes=match_shapes))
+        parts = [make_part(presolved, split, labels, (p,)) for p in range(10)]
+        losses.append(sum(own_clustering(part, Effort(0.0, 8), 0, Deadline())[1] for part in parts))
+        inside = [np.cov(part.points[part.labels == 0].T) for part in parts]
+        spreads.append(float(np.std(inside, axis=0).max()))
+        assert split.loss < 1e-5 * cost_of(presolved.super_points, labels)
+    assert losses[1] < 0.6 * losses[0]
+    assert spreads[1] < 0.3 * spreads[0]
+
+
+def test_shapes_along_the_main_axes_if_coordinates_are_many() -> None:
+    """60 coordinates have 1,830 products; those along 13 axes are matched, and points of one place have none."""
+    random = np.random.default_rng(2)
+    offsets, label = random.normal(size=(200, 60)), np.arange(200) % 2
+    assert with_second_moments(np.ones(200), offsets, label, 2).shape == (200, 60 + 91)
+    weights = random.uniform(1.0, 2.0, size=200)
+    more = with_second_moments(weights, weights[:, None] * offsets[:, :3], label, 2)[:, 3:]
+    assert more.shape == (200, 6)
+    for cluster in range(2):
+        assert more[label == cluster].sum(axis=0) == pytest.approx(np.zeros(6), abs=1e-9)
+    assert not with_second_moments(np.ones(4), np.zeros((4, 2)), np.zeros(4, dtype=np.int64), 1).any()
+
+
+def test_what_means_cost_counts_shared_points() -> None:
+    """It is what the whole's clustering costs, less what it costs in the parts, however weights are shared."""
+    presolved, labels = blobs(600)
+    split = split_into_parts(presolved, labels, 3, PartSettings(share_above=1e-3))
+    assert len(split.shared) > 5
+    uneven = rounded_shares(np.tile([[0.7], [0.2], [0.1]], len(split.shared)), np.ones(len(split.shared)))
+    whole = cost_of(presolved.super_points, labels)
+    for shares in (split.shares, uneven):
+        changed = replace(split, shares=shares)
+        parts = [make_part(presolved, changed, labels, (p,)) for p in range(3)]
+        inside = sum(cost_of(part.super_points, part.labels) for part in parts)
+        assert loss_with_shares(presolved, changed, labels) == pytest.approx(whole - inside, rel=1e-6, abs=1e-7 * whole)
+    assert split.loss == loss_with_shares(presolved, split, labels)
 
 
 def test_united_parts_have_the_points_and_shares_of_their_parts() -> None:

@@ -41,8 +41,10 @@ def test_parts_that_were_bounded_before_tell_what_their_own_clusterings_lose() -
 
 def test_no_part_aims_at_nothing() -> None:
     """However much others have lost, and if all is lost."""
-    assert Budget(0.01, 400.0, 0.0, 0.2).allowed(replace(Pass(4), cost=100.0, value=0.0)) == pytest.approx(0.002)
-    assert Budget(0.01, 400.0, 0.05, 0.2).allowed(Pass(4)) == pytest.approx(0.01)
+    all_lost = replace(Pass(4), cost=100.0, value=0.0)
+    assert Budget(0.01, 400.0, 0.0, 0.2, 0.001).allowed(all_lost) == pytest.approx(0.001)
+    assert Budget(0.01, 400.0, 0.05, 0.2, 0.001).allowed(Pass(4)) == pytest.approx(0.01)
+    assert budget_for([(3,)], four_parts(9.0, 9.0, 9.0), 0.0, 400.0, 0.01, 0.0, SETTINGS).floor == pytest.approx(0.001)
 
 
 def test_parts_are_bounded_again_if_their_bounds_are_to_blame() -> None:

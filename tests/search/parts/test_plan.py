@@ -81,17 +81,48 @@ def test_sizes_that_cannot_reach_the_gap_get_no_pilots() -> None:
     assert looked_at == [1600]
 
 
-def test_pilots_do_not_begin_far_above_a_size_that_may_be_enough() -> None:
-    """Own losses that hardly fall with the size make no case for 1,600; ones that do, for twice the size at most."""
+def test_pilots_begin_with_the_smallest_size_that_may_be_enough() -> None:
+    """Not with one that would be safer: larger ones can be tried afterwards, and take four times as long."""
     looked_at = []
 
     def pilot(size: int, _: float) -> Pilot:
         looked_at.append(size)
         return Pilot(9e-4, 1.0)
 
-    choose_size(given(), pilot, {100: 9e-4, 200: 7e-4, 400: 5.5e-4, 800: 5e-4, 1600: 3.9e-4}.__getitem__)
-    choose_size(given(), pilot, {100: 9e-4, 200: 7e-4, 400: 5.5e-4, 800: 3e-4}.__getitem__)
-    assert looked_at == [400, 800, 400]
+    choose_size(given(), pilot, {100: 9e-4, 200: 7e-4, 400: 5.5e-4}.__getitem__)
+    assert looked_at == [400]
+
+
+def test_tuning_may_make_a_size_smaller_by_half() -> None:
+    """800 are enough without; 400 with it, or not even then. Sizes below are not tuned."""
+    own = {200: 9e-4, 400: 7e-4, 800: 5e-4}
+    tuned = []
+
+    def tuned_loss(size: int, loss: float) -> float:
+        tuned.append(size)
+        return loss if size == 400 else own[size]
+
+    for loss, expected in ((5.9e-4, 400), (6.1e-4, 800)):
+        chosen = choose_size(
+            given(first=200),
+            lambda *_: Pilot(9e-4, 1.0),
+            own.__getitem__,
+            lambda size, loss=loss: tuned_loss(size, loss),
+        )
+        assert chosen == expected
+    assert tuned == [400, 400, 800]
+
+
+def test_parts_that_are_cut_short_far_from_the_gap_are_too_large() -> None:
+    """Smaller ones are tried then, even if pilots have had their share of the time; not if the gap is near."""
+    for loss, expected in ((5e-3, 200), (1.5e-3, 400)):
+        losses = {400: loss, 200: 1.2e-3}
+        chosen = choose_size(
+            given(seconds=1.0),
+            lambda size, seconds, losses=losses: Pilot(losses[size], 1.01 * seconds, is_cut_short=True),
+            has_time=lambda: False,
+        )
+        assert chosen == expected
 
 
 def test_if_no_size_can_reach_the_gap_it_is_as_if_nothing_were_known() -> None:

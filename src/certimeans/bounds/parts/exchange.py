@@ -4,11 +4,12 @@ What splitting loses through different means is the sum over parts p and cluster
 weight of the cluster in the part and S the sum of w (x - mean of the whole cluster): anticlustering. Two blocks with
 the same pattern of labels in different parts are swapped if that lowers the sum. Of many parts some at a time are
 taken, in a processor's cache and on all its cores, after a few swaps that give these groups of parts equal means.
+S may have further columns, which cost nothing, but are to match as well: see :mod:`.moments`.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +78,7 @@ def match_means(  # noqa: PLR0913  # all that it depends on
     n_parts: int,
     k: int,
     settings: PartSettings,
+    n_coordinates: int,
     *,
     seed: int = 0,
     negligible: float = 0.0,
@@ -90,8 +92,10 @@ def match_means(  # noqa: PLR0913  # all that it depends on
     ----------
     part, pattern
         Of each block; parts are changed in place.
+    n_coordinates
+        How many columns of the entries have a cost: all are matched first, then these once more.
     negligible
-        Swaps end when the means cost no more than this.
+        Swaps end when the columns cost no more than this, or would if they had a cost.
     n_threads
         Groups of parts at a time; the outcome does not depend on it.
     is_sample
@@ -107,27 +111,36 @@ def match_means(  # noqa: PLR0913  # all that it depends on
     sorted_part, sorted_pattern = part[order], pattern[order]
     ends = np.searchsorted(group_of_part[sorted_part], np.arange(n_groups + 1))
     entries = _gather(entries, order)
-    weights, sums = totals_of(entries, sorted_part, n_parts, k)
     states = [random_state([seed, 11, group]) for group in range(n_groups)]
-
-    def sweep_group(group: int) -> int:
-        blocks, parts = slice(ends[group], ends[group + 1]), slice(first_part[group], first_part[group + 1])
-        own = entries._replace(start=entries.start[ends[group] : ends[group + 1] + 1])
-        place = sorted_part[blocks] - first_part[group]
-        starts = _pattern_starts(sorted_pattern[blocks])
-        swaps: int = sweep(own, place, weights[parts], sums[parts], starts, settings.partners, states[group])
-        sorted_part[blocks] = place + first_part[group]
-        return swaps
-
     groups = range(1 if is_sample else n_groups)
-    with ThreadPoolExecutor(n_threads) as pool:
+
+    def sweeps(entries: Entries, pool: Executor) -> float:
+        """Swap until all columns match, and return what they cost; the same parts are changed each time."""
+        weights, sums = totals_of(entries, sorted_part, n_parts, k)
+
+        def sweep_group(group: int) -> int:
+            blocks, parts = slice(ends[group], ends[group + 1]), slice(first_part[group], first_part[group + 1])
+            own = entries._replace(start=entries.start[ends[group] : ends[group + 1] + 1])
+            place = sorted_part[blocks] - first_part[group]
+            starts = _pattern_starts(sorted_pattern[blocks])
+            swaps: int = sweep(own, place, weights[parts], sums[parts], starts, settings.partners, states[group])
+            sorted_part[blocks] = place + first_part[group]
+            return swaps
+
         for _ in range(settings.sweeps):
             if deadline.passed() or loss_of(weights, sums) <= negligible:
                 break
             if sum(pool.map(sweep_group, groups)) < ends[len(groups)] // 1000:
                 break
+        return loss_of(weights, sums)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        if entries.offsets.shape[1] > n_coordinates:
+            sweeps(entries, pool)
+            entries = entries._replace(offsets=np.ascontiguousarray(entries.offsets[:, :n_coordinates]))
+        loss = sweeps(entries, pool)
     part[order] = sorted_part
-    return loss_of(weights, sums)
+    return loss
 
 
 def _match_groups(

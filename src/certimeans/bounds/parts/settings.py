@@ -23,6 +23,8 @@ class PartSettings:
         Most super-points that are kept in one part because of cannot-links; no more than a quarter of it.
     sweeps, partners
         Sweeps of exchanges that match the means of clusters, and partners tried for each block in a sweep.
+    match_shapes
+        Whether the exchanges match second moments, too.
     share_above
         A super-point is shared by all parts if it adds more than this share of what it costs, in a part, to merge the
         two closest clusters: a part might rather give it a cluster of its own.
@@ -53,6 +55,7 @@ class PartSettings:
     largest_block: int = 100
     sweeps: int = 20
     partners: int = 8
+    match_shapes: bool = True
     share_above: float = 0.3
     most_shared: float = 0.2
     share_more: float = 0.8
@@ -66,7 +69,7 @@ class PartSettings:
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
-            if not getattr(self, name) > 0:
+            if name != "match_shapes" and not getattr(self, name) > 0:
                 raise InputError(f"PartSettings.{name} must be positive; got {getattr(self, name)}")
         if self.smallest > self.largest:
             raise InputError(f"PartSettings.smallest must be at most largest; got {self.smallest} and {self.largest}")

@@ -12,9 +12,10 @@ import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.parts.exchange import Entries, loss_of, make_entries, match_means
+from certimeans.bounds.parts.moments import with_second_moments
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.settings import PartSettings
-from certimeans.bounds.parts.units import make_units
+from certimeans.bounds.parts.units import centres_of, make_units
 from certimeans.deadline import Deadline
 from certimeans.presolve.contract import sum_by_group
 from certimeans.presolve.reduce import Presolved
@@ -179,10 +180,13 @@ def split_into_parts(  # noqa: PLR0913  # all that it depends on
     weights, positions, _, scale = presolved.instance.scaled
     assert positions is not None  # noqa: S101  # a Gram matrix is never split
     units = make_units(points, labels, positions, weights, n_parts, settings)
-    entries = make_entries(units.block, units.label, units.weights, units.offsets, k)
+    offsets, d = units.offsets, units.offsets.shape[1]
+    if settings.match_shapes:
+        offsets = with_second_moments(units.weights, offsets, units.label, k)
+    entries = make_entries(units.block, units.label, units.weights, offsets, k)
     sizes = np.bincount(units.block)
     patterns = _patterns(units.block, units.label, k)
-    part = _deal(entries, sizes, patterns, n_parts, seed)
+    part = _deal(entries, d, sizes, patterns, n_parts, seed)
     loss = match_means(
         entries,
         part,
@@ -190,6 +194,7 @@ def split_into_parts(  # noqa: PLR0913  # all that it depends on
         n_parts,
         k,
         settings,
+        d,
         seed=seed,
         negligible=negligible / scale.unit,
         deadline=deadline,
@@ -203,7 +208,30 @@ def split_into_parts(  # noqa: PLR0913  # all that it depends on
     start = np.searchsorted(part_of_point[order], np.arange(n_parts + 1)).astype(np.int64)
     shared = np.flatnonzero(~is_own)
     equal = np.full((n_parts, len(shared)), 1 / n_parts)
-    return Split(start, order, shared, rounded_shares(equal, presolved.instance.weights[shared]), loss * scale.unit)
+    shares = rounded_shares(equal, presolved.instance.weights[shared])
+    split = Split(start, order, shared, shares, loss * scale.unit)
+    return replace(split, loss=loss_with_shares(presolved, split, labels)) if len(shared) else split
+
+
+def loss_with_shares(presolved: Presolved, split: Split, labels: IntArray) -> float:
+    """Return what different means cost, shared points included, in the user's units."""
+    weights, positions, _, scale = presolved.instance.scaled
+    assert positions is not None  # noqa: S101  # a Gram matrix is never split
+    points, k = presolved.super_points, presolved.instance.n_clusters
+    centres, _ = centres_of(points, labels)
+    chosen = np.concatenate([split.points, split.shared])
+    label = labels[points.group_of[chosen]]
+    offsets = positions[chosen] - centres[label]
+    own = len(split.points)
+    place = np.repeat(np.arange(split.n_parts), np.diff(split.start)) * k + label[:own]
+    here: FloatArray = np.bincount(place, weights[chosen[:own]], minlength=split.n_parts * k).astype(np.float64)
+    sums = sum_by_group(place, weights[chosen[:own], None] * offsets[:own], split.n_parts * k)
+    shares = split.shares * (weights[split.shared] / presolved.instance.weights[split.shared])
+    for cluster in np.unique(label[own:]):
+        inside = label[own:] == cluster
+        here[cluster::k] += shares[:, inside].sum(axis=1)
+        sums[cluster::k] += shares[:, inside] @ offsets[own:][inside]
+    return loss_of(here, sums) * scale.unit
 
 
 def rounded_shares(fractions: FloatArray, weights: FloatArray) -> FloatArray:
@@ -241,7 +269,9 @@ def _patterns(block: IntArray, label: IntArray, k: int) -> _Patterns:
     return _Patterns(np.append(first, n_blocks).astype(np.int64), blocks.astype(np.int64))
 
 
-def _deal(entries: Entries, sizes: IntArray, patterns: _Patterns, n_parts: int, seed: int) -> IntArray:
+def _deal(
+    entries: Entries, n_coordinates: int, sizes: IntArray, patterns: _Patterns, n_parts: int, seed: int
+) -> IntArray:
     """Deal out blocks: large ones to the parts that have least, single ones in order along their cluster's axis."""
     random = np.random.default_rng([seed, 7])
     part = np.empty(len(sizes), dtype=np.int64)
@@ -250,7 +280,7 @@ def _deal(entries: Entries, sizes: IntArray, patterns: _Patterns, n_parts: int, 
     several: list[IntArray] = []
     for first, end in zip(patterns.start[:-1], patterns.start[1:], strict=True):
         blocks = patterns.blocks[first:end]
-        own = entries.offsets[entries.start[blocks]]
+        own = entries.offsets[entries.start[blocks], :n_coordinates]
         along = blocks[np.argsort(own @ _main_axis(own), kind="stable")]
         (singles if sizes[blocks[0]] == 1 else several).append(along)
     if several:

@@ -15,7 +15,7 @@ import numpy as np
 
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.parts.problem import Part, cost_of
-from certimeans.bounds.parts.splitting import Split, make_part, rounded_shares
+from certimeans.bounds.parts.splitting import Split, loss_with_shares, make_part, rounded_shares
 from certimeans.deadline import Deadline
 from certimeans.heuristics.upper_bound import SearchSettings, search_clustering
 from certimeans.presolve.reduce import Presolved
@@ -82,7 +82,8 @@ def tune_shares(
             if step < _LEAST_STEP:
                 break
         shares = _moved(best, best_slopes, weights, step)
-    return replace(split, shares=best)
+    tuned = replace(split, shares=best)
+    return replace(tuned, loss=loss_with_shares(presolved, tuned, labels))
 
 
 def _moved(shares: FloatArray, distances: FloatArray, weights: FloatArray, step: float) -> FloatArray:

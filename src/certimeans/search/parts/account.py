@@ -37,18 +37,18 @@ def budget_for(  # all that it depends on
         What parts lose by clusterings of their own, relatively, unless it is known of all of them.
     """
     if not 0 < cost < math.inf:
-        return Budget(gap, 0.0, own_loss, settings.relaxation_share)
+        return Budget(gap, 0.0, own_loss, settings.relaxation_share, _LEAST * gap)
     others = set(cover.tops).difference(todo)
     theirs = math.fsum(cover.known[key].cost for key in others if key in cover.known)
     lost = split_loss + theirs - math.fsum(map(cover.value, others))
     ours = max(cost - split_loss - theirs, sys.float_info.min)
     allowed = max((settings.margin * gap * cost - lost) / ours, _LEAST * gap)
-    least = settings.relaxation_share
+    least, floor = settings.relaxation_share, _LEAST * gap
     known = [cover.known[key] for key in todo if key in cover.known]
     if len(known) == len(todo) and all(math.isfinite(one.own_cost) for one in known):
         own_loss = math.fsum(one.cost - one.own_cost for one in known) / ours
-        least *= _CLOSER  # they go on from where they were
-    return Budget(allowed, ours, own_loss, least)
+        least, floor = _CLOSER * least, _CLOSER * floor  # they go on from where they were
+    return Budget(allowed, ours, own_loss, least, floor)
 
 
 def worth_another_time(cover: Cover, cost: float, gap: float) -> list[Key]:

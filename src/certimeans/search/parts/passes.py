@@ -98,18 +98,21 @@ class Budget:
         How much of it they lose by clusterings of their own, relatively, about.
     least
         See ``relaxation_share`` of :class:`~certimeans.bounds.parts.settings.PartSettings`.
+    floor
+        What a part may lose in any case, relatively.
     """
 
     gap: float
     cost: float
     own_loss: float
     least: float
+    floor: float
 
     def allowed(self, now: Pass) -> float:
         """Return how far the bound of the next part may stay below the cost of its own clustering, relatively."""
         left = self.cost - now.cost
         gap = (self.gap * self.cost - (now.cost - now.value)) / left if left > 0 else self.gap
-        return max(allowance(gap, self.own_loss, self.least), self.least * self.gap)
+        return max(allowance(gap, self.own_loss, self.least), self.floor)
 
 
 @dataclass

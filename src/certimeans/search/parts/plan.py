@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from certimeans.bounds.parts.settings import PartSettings
 
-_HOPELESS, _COMFORTABLE = 0.6, 0.4
-"""Shares of the gap: parts whose own clusterings lose more than the first are too small; below the second is easy."""
+_HOPELESS = 0.6
+"""Share of the gap: parts that lose more by clusterings of their own are too small."""
+_FAR = 2.0
+"""So many times the gap: parts that are cut short there are too large."""
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""
 _MOSTLY = 0.5
@@ -116,6 +118,7 @@ def choose_size(
     given: Circumstances,
     pilot: Callable[[int, float], Pilot],
     own_loss: Callable[[int], float] = lambda _: 0.0,
+    tuned_loss: Callable[[int], float] | None = None,
     has_time: Callable[[], bool] = lambda: True,
 ) -> int:
     """Choose the size whose parts reach the gap soonest, or come closest to it in the time that there is.
@@ -125,8 +128,10 @@ def choose_size(
     pilot
         Bounds some parts of the given size, each within so many seconds.
     own_loss
-        Estimates how much cheaper the own clusterings of parts of a size are than the whole's, relatively: sizes that
-        cannot reach the gap need no pilots, if larger ones can.
+        Estimates what parts of a size lose, relatively, whatever their bounds: sizes that cannot reach the gap need no
+        pilots, if larger ones can.
+    tuned_loss
+        Estimates the same if more points are shared, where that is worth it; it takes longer to say.
     has_time
         Whether there is time for pilots of another size.
     """
@@ -137,7 +142,8 @@ def choose_size(
 
     def merit(size: int) -> tuple[float, float]:
         """Order sizes: what is missing counts first, then time; of parts that there is no time for, all is missing."""
-        done = min(1.0, given.seconds / total(size)) if total(size) > 0 else 1.0
+        is_in_time = known[size].is_cut_short or total(size) <= given.seconds  # each was cut short at its share
+        done = 1.0 if is_in_time else given.seconds / total(size)
         return max(done * known[size].loss + 1 - done, given.gap), total(size)
 
     def may_be_larger(size: int) -> bool:
@@ -154,14 +160,22 @@ def choose_size(
     def is_hopeless(size: int) -> bool:
         return own_loss(size) > _HOPELESS * given.gap
 
-    best = first = _first_to_look_at(given, own_loss)
+    def is_far_off(size: int) -> bool:
+        """Whether there is too little time for a size by far: pilots of smaller parts are well spent then."""
+        return known[size].is_cut_short and merit(size)[0] > _FAR * given.gap
+
+    best = first = _first_to_look_at(given, own_loss, tuned_loss or own_loss)
     look_at(best)
     while (larger := min(given.largest, 2 * best)) > best and may_be_larger(best) and has_time():
         look_at(larger)
         if merit(larger) > merit(best):
             break
         best = larger
-    while best <= first and may_be_smaller(best, smaller := max(given.smallest, best // 2)) and has_time():
+    while (
+        best <= first
+        and may_be_smaller(best, smaller := max(given.smallest, best // 2))
+        and (has_time() or is_far_off(best))
+    ):
         look_at(smaller)
         if merit(smaller) > merit(best):
             break
@@ -169,19 +183,20 @@ def choose_size(
     return best
 
 
-def _first_to_look_at(given: Circumstances, own_loss: Callable[[int], float]) -> int:
-    """Return the smallest size that may reach the gap, or twice that if that is easy; if none may, the usual one.
+def _first_to_look_at(
+    given: Circumstances, own_loss: Callable[[int], float], tuned_loss: Callable[[int], float]
+) -> int:
+    """Return the smallest size that may reach the gap; if none may, the usual one.
 
-    No more than twice: all parts together would take sixteen times as long with four times the size.
+    Larger ones are easily tried afterwards: pilots take four times as long with each doubling. Tuning is looked at from
+    one size below that which does without.
     """
-    size = given.first
-    while own_loss(size) > _HOPELESS * given.gap:
-        if size >= given.largest:
-            return given.first
-        size = min(given.largest, 2 * size)
-    larger = min(given.largest, 2 * size)
-    is_easy, is_easier = (own_loss(each) <= _COMFORTABLE * given.gap for each in (size, larger))
-    return larger if is_easier and not is_easy else size
+    sizes = [given.first]
+    while own_loss(sizes[-1]) > _HOPELESS * given.gap and sizes[-1] < given.largest:
+        sizes.append(min(given.largest, 2 * sizes[-1]))
+    is_enough = own_loss(sizes[-1]) <= _HOPELESS * given.gap
+    to_tune = sizes[-2:] if is_enough else sizes
+    return next((size for size in to_tune if tuned_loss(size) <= _HOPELESS * given.gap), given.first)
 
 
 def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> QuickPilots:

@@ -88,6 +88,7 @@ class PartsSearch:
         self._before = -math.inf  # what was proven when parts were last bounded again
         self._first: tuple[Split, Cover] | None = None  # small parts that were bounded quickly, before all others
         self._pieces: list[list[Known]] = []  # what is proven about pieces of each part
+        self._piloted: list[PartOutcome] = []  # parts that are bounded already, because they were pilots
         self._is_passing = False  # whether parts are bounded that others will take the place of
         self._rest: Key | None = None  # parts that nothing was known about in the end, together
         self._useful_seconds = 0.0  # what a pilot took
@@ -165,6 +166,8 @@ class PartsSearch:
         self._split, self._cover = split, Cover(split.n_parts)
         for p, pieces in enumerate(self._pieces):
             self._cover.put_inside((p,), pieces)
+        for outcome in self._piloted:
+            self._cover.take(outcome.key, self.store.save(outcome))
         if plan is not None:
             self._prove_stored()
         todo = [key for key in self._cover.tops if key not in self._cover.known]
@@ -204,15 +207,17 @@ class PartsSearch:
         n_parts = max(1, -(-n_points // size))
         if sizing.centres and self._search_from(sizing):
             trial = None
-        elif trial is not None and not trial.is_tuned and self._first is not None:
+        elif trial is not None and not trial.is_final and self._first is not None:
             most = _LITTLE * self.limits.gap * self.incumbent.cost
             united = parts_of_small_ones(*self._first, n_parts, self.presolved, labels, most)
             if united is not None:
                 self._first, self._own_loss = None, trial.own_loss
                 split, self._pieces = united
                 return split
-        if trial is None or not trial.is_tuned:
+        if trial is None or not trial.is_final:
             trial = sizing.split_well(self._labels, n_parts)
+        else:
+            self._piloted = sizing.proven.get(size, [])
         self._own_loss = trial.own_loss
         return trial.split
 

@@ -15,7 +15,7 @@ from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.parts.bounding import Effort, own_clustering
 from certimeans.bounds.parts.exchange import GROUP_SIZE
 from certimeans.bounds.parts.matching import Template
-from certimeans.bounds.parts.problem import Part
+from certimeans.bounds.parts.problem import Part, cost_of
 from certimeans.bounds.parts.splitting import Split, make_part, split_into_parts
 from certimeans.bounds.parts.tuning import tune_shares
 from certimeans.bounds.parts.units import centres_of
@@ -55,6 +55,7 @@ _TUNING = 60.0  # seconds, without a time limit
 _SHARE_FOR_ITERATIONS = 0.6  # of the time for a pilot: the rest is for proving a bound and putting it away
 _MOST_FOR_PROVING = 0.1
 _PILOTS_PER_WORKER = 4
+_FEW_PARTS = 40  # of so many, pilots are a share worth keeping
 _PARTS_TO_SEARCH = 16  # what parts can lose by clusterings of their own is searched for in so many
 _SECONDS_TO_LOAD = 1.0  # a pilot that takes longer is believed at once
 _POLL_SECONDS = 0.05
@@ -69,25 +70,33 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A split, and what some of its parts lose by clusterings of their own.
+    """A split, and what some of its parts lose whatever bounds they have.
 
     Attributes
     ----------
     own_losses, parts
-        Of some parts: how much cheaper their own clusterings are than the whole's, relatively, and the parts.
-    is_tuned
-        Whether the shares of the shared points were tuned.
+        Of these: how much cheaper their own clusterings are than the whole's, relatively, and the parts.
+    means_loss
+        What different means cost, relatively.
+    is_final
+        Whether it is the split that would be used, and not a rough one: what is proven about its parts is of use.
     """
 
     split: Split
     own_losses: dict[Key, float]
     parts: dict[Key, Part]
-    is_tuned: bool = False
+    means_loss: float
+    is_final: bool = False
 
     @property
     def own_loss(self) -> float:
         """What parts lose by clusterings of their own, about."""
         return sum(self.own_losses.values()) / max(1, len(self.own_losses))
+
+    @property
+    def unavoidable(self) -> float:
+        """What parts of this split lose with the best of bounds, about."""
+        return self.own_loss + self.means_loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +113,12 @@ class Sizing:
         How many threads split.
     templates, trials, seconds
         What parts may start from, what they lose by clusterings of their own, and how long they take, by size.
+    rough_trials, final_trials
+        What they lose without tuning.
     centres
         Of clusterings of their own that parts have, in working units: starts for the whole.
+    proven
+        What was proven about pilots of final splits, by size.
     """
 
     presolved: Presolved
@@ -119,8 +132,11 @@ class Sizing:
     n_threads: int = 1
     templates: dict[int, Template | Path] = field(default_factory=dict)
     trials: dict[int, Trial] = field(default_factory=dict)
+    rough_trials: dict[int, Trial] = field(default_factory=dict)
+    final_trials: dict[int, Trial] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
     centres: list[FloatArray] = field(default_factory=list)
+    proven: dict[int, list[PartOutcome]] = field(default_factory=dict)
 
     def split_well(self, labels: IntArray, n_parts: int) -> Trial:
         """Split, and share more points by weight, tuned, if parts lose much by clusterings of their own.
@@ -131,9 +147,14 @@ class Sizing:
             If there is a reason to stop before that is done.
         """
         found = self.try_split(self.split(labels, n_parts), labels)
+        return min(found, self._tuned(labels, n_parts), key=_unavoidable) if self._loses_much(found) else found
+
+    def _loses_much(self, trial: Trial) -> bool:
+        return len(trial.parts) > 1 and trial.unavoidable > self.settings.parts.share_more * self.effort.gap
+
+    def _tuned(self, labels: IntArray, n_parts: int) -> Trial:
+        """Split, with more points that are shared, and tune their shares."""
         settings = self.settings.parts
-        if n_parts == 1 or found.own_loss <= settings.share_more * self.effort.gap:
-            return found
         more = replace(settings, share_above=settings.share_above_then, most_shared=settings.most_shared_then)
         split = replace(self, settings=replace(self.settings, parts=more)).split(labels, n_parts)
         seconds = _SHARE_FOR_TUNING * self.deadline.remaining() if math.isfinite(self.deadline.remaining()) else _TUNING
@@ -141,17 +162,26 @@ class Sizing:
         tuning = in_background(
             tune_shares, self.presolved, split, labels, seed=self.seed, deadline=deadline, n_threads=self.n_threads
         )
-        tuned = replace(self.try_split(self._awaited(tuning), labels), is_tuned=True)
-        return min(found, tuned, key=lambda trial: trial.own_loss)
+        return self.try_split(self._awaited(tuning), labels)
 
     def try_split(self, split: Split, labels: IntArray) -> Trial:
-        """Look for clusterings of their own that some parts have."""
+        """Look for clusterings of their own that some parts of a split have, which is final."""
         keys = [(p,) for p in range(0, split.n_parts, -(-split.n_parts // _PARTS_TO_SEARCH))]
-        return self._trial(split, labels, keys)
+        cost = cost_of(self.presolved.super_points, labels)
+        return self._trial(split, labels, keys, split.loss / cost if cost > 0 else 0.0, is_final=True)
 
-    def _trial(self, split: Split, labels: IntArray, keys: Sequence[Key]) -> Trial:
+    def _means_loss(self, rough: Split, labels: IntArray, keys: Sequence[Key]) -> float:
+        """Return what different means cost in some parts of a rough split, relatively."""
+        centres, _ = centres_of(self.presolved.super_points, labels)
+        lost = sum(rough.loss_in(self.presolved, labels, centres, key) for key in keys)
+        cost = cost_of(self.presolved.super_points, labels) * sum(map(len, keys)) / rough.n_parts
+        return lost / cost if cost > 0 else 0.0
+
+    def _trial(
+        self, split: Split, labels: IntArray, keys: Sequence[Key], means_loss: float, *, is_final: bool
+    ) -> Trial:
         parts = {key: make_part(self.presolved, split, labels, key) for key in keys}
-        return Trial(split, self.own_losses(parts), parts)
+        return Trial(split, self.own_losses(parts), parts, means_loss, is_final)
 
     def split_quickly(self, labels: IntArray, n_parts: int) -> Split:
         """Split if time is short: the first few sweeps match most of the means.
@@ -161,7 +191,7 @@ class Sizing:
         StoppedError
             If there is a reason to stop before that is done.
         """
-        few = replace(self.settings.parts, sweeps=min(_FEW_SWEEPS, self.settings.parts.sweeps))
+        few = replace(self.settings.parts, sweeps=min(_FEW_SWEEPS, self.settings.parts.sweeps), match_shapes=False)
         return replace(self, settings=replace(self.settings, parts=few)).split(labels, n_parts)
 
     def split(self, labels: IntArray, n_parts: int, *, is_sample: bool = False) -> Split:
@@ -210,17 +240,16 @@ class Sizing:
         """Choose how many super-points and iterations parts without cuts have; say whether there is time for more."""
         seconds = _SHARE_FOR_QUICK_PARTS * self.deadline.remaining()
         given = replace(self._circumstances(), seconds=seconds, gap=_QUICK_MARGIN * self.effort.gap)
-        centres, _ = centres_of(self.presolved.super_points, labels)
-        return choose_quickly(given, lambda *chosen: self._quick_pilot(rough, labels, centres, *chosen))
+        return choose_quickly(given, lambda *chosen: self._quick_pilot(rough, labels, *chosen))
 
     def choose(self, rough: Split, labels: IntArray) -> int:
         """Return how many super-points a part should have."""
         end = self.deadline.elapsed() + _SHARE_FOR_PILOTS * self.deadline.remaining()
-        centres, _ = centres_of(self.presolved.super_points, labels)
         return choose_size(
             self._circumstances(),
-            lambda size, seconds: self._pilot(self.trial(rough, labels, size), labels, centres, size, seconds),
-            lambda size: self.trial(rough, labels, size).own_loss,
+            lambda size, seconds: self._pilot(self.trial(rough, labels, size), size, seconds),
+            lambda size: self._plain_trial(rough, labels, size).unavoidable,
+            lambda size: self.trial(rough, labels, size).unavoidable,
             lambda: self.deadline.elapsed() < end,
         )
 
@@ -245,41 +274,60 @@ class Sizing:
         )
 
     def trial(self, rough: Split, labels: IntArray, size: int) -> Trial:
-        """Find out what parts of a size lose by clusterings of their own.
-
-        A rough split into small parts is enough for that; but if they lose much, points would be shared and tuned.
-        """
+        """Find out what parts of a size lose whatever bounds they have; points are shared and tuned if that is much."""
         if size not in self.trials:
-            n_points, settings = self.presolved.super_points.size, self.settings.parts
-            count = max(1 + self.workers.capacity, min(_PARTS_TO_SEARCH, GROUP_SIZE // size))
-            found = self._trial(rough, labels, self._some_keys(rough, size, count))
-            if found.own_loss > settings.share_more * self.effort.gap:
-                found = self.split_well(labels, max(1, -(-n_points // size)))
+            found = self._plain_trial(rough, labels, size)
+            if self._loses_much(found):
+                n_parts = self._number_of_parts(size)
+                found = min(self._final_trial(labels, size), self._tuned(labels, n_parts), key=_unavoidable)
             self.trials[size] = found
         return self.trials[size]
 
-    def _pilot(self, trial: Trial, labels: IntArray, centres: FloatArray, size: int, seconds: float) -> Pilot:
+    def _plain_trial(self, rough: Split, labels: IntArray, size: int) -> Trial:
+        """Do without tuning. Of few parts, each pilot is worth keeping: the split is final then."""
+        if self._number_of_parts(size) <= _FEW_PARTS:
+            return self._final_trial(labels, size)
+        if size not in self.rough_trials:
+            count = max(1 + self.workers.capacity, min(_PARTS_TO_SEARCH, GROUP_SIZE // size))
+            keys = self._some_keys(rough, size, count)
+            loss = self._means_loss(rough, labels, keys)
+            self.rough_trials[size] = self._trial(rough, labels, keys, loss, is_final=False)
+        return self.rough_trials[size]
+
+    def _final_trial(self, labels: IntArray, size: int) -> Trial:
+        if size not in self.final_trials:
+            split = self.split(labels, self._number_of_parts(size))
+            self.final_trials[size] = self.try_split(split, labels)
+        return self.final_trials[size]
+
+    def _number_of_parts(self, size: int) -> int:
+        return max(1, -(-self.presolved.super_points.size // size))
+
+    def _pilot(self, trial: Trial, size: int, seconds: float) -> Pilot:
         """Bound parts of a size, each within so many seconds, from where another one ended."""
-        gap = allowance(self.effort.gap, trial.own_loss, self.settings.parts.relaxation_share)
+        gap = allowance(self.effort.gap, trial.unavoidable, self.settings.parts.relaxation_share)
         effort = replace(self.effort, gap=gap)
         keys = list(trial.parts)[: 1 + _PILOTS_PER_WORKER * self.workers.capacity]
         first, *others = [PartTask((key,), (trial.parts[key],), effort, seed=self.seed) for key in keys]
-        template = self._first_pilot(first, self._nearest_template(size), seconds)
-        if template is None:
+        begun = self._first_pilot(first, self._nearest_template(size), seconds)
+        if begun is None or begun.template is None:
             return Pilot(math.inf, math.inf, is_cut_short=True)
-        self.templates[size] = template
+        template = self.templates[size] = self.workers.send(begun.template)
         limit = max(_SHARE_FOR_ITERATIONS * seconds, seconds - _MOST_FOR_PROVING) if math.isfinite(seconds) else None
         tasks = {task.keys[0]: replace(task, template=template, seconds=limit) for task in others or [first]}
         waiting, capacity = list(tasks), self.workers.capacity
-        latest = self._bounded(waiting[:capacity], tasks)
+        proven = latest = self._bounded(waiting[:capacity], tasks)
         if latest and min(outcome.seconds for outcome in latest) < _SECONDS_TO_LOAD:
             # They may have waited for code to be loaded; others are more like what will come, and take little time.
             latest = self._bounded(waiting[capacity:], tasks) or latest
+            proven = [*proven, *latest]
+        if trial.is_final:
+            self.proven[size] = [replace(begun, template=None), *proven]
         if not latest:
             return Pilot(math.inf, math.inf, is_cut_short=True)
-        loss = self._loss(trial.split, labels, centres, latest)
+        loss = _loss(latest)
         # Parts differ in what they lose by clusterings of their own: a few bounds say little about it, searches more.
-        usual, here = trial.own_loss, sum(trial.own_losses[outcome.key] for outcome in latest) / len(latest)
+        usual, here = trial.unavoidable, sum(trial.own_losses[outcome.key] for outcome in latest) / len(latest)
         self.seconds[size] = sum(outcome.seconds for outcome in latest) / len(latest)
         is_cut_short = any(outcome.is_cut_short for outcome in latest)
         return Pilot(max(usual, loss + usual - here), self.seconds[size], is_cut_short, usual)
@@ -289,7 +337,7 @@ class Sizing:
         known = sorted(self.templates, key=lambda other: abs(math.log(other / size)))
         return self.templates[known[0]] if known else None
 
-    def _quick_pilot(self, rough: Split, labels: IntArray, centres: FloatArray, size: int, iterations: int) -> Pilot:
+    def _quick_pilot(self, rough: Split, labels: IntArray, size: int, iterations: int) -> Pilot:
         """Bound parts of a size with so many iterations each; as many before them, to have all code loaded."""
         keys = self._some_keys(rough, size, _PILOTS_PER_WORKER * self.workers.capacity)
         effort = replace(self.effort, iterations=iterations)
@@ -303,19 +351,13 @@ class Sizing:
         if not latest:
             raise StoppedError
         seconds = sum(outcome.seconds for outcome in latest) / len(latest)
-        return Pilot(self._loss(rough, labels, centres, latest), seconds + _SECONDS_TO_HAND_OVER)
+        loss = _loss(latest) + self._means_loss(rough, labels, keys)
+        return Pilot(loss, seconds + _SECONDS_TO_HAND_OVER)
 
     def _some_keys(self, rough: Split, size: int, count: int) -> list[Key]:
         """Return names of some parts of a size, united from those of a rough split."""
         united = min(rough.n_parts, max(1, round(size * rough.n_parts / self.presolved.super_points.size)))
         return [tuple(range(i, i + united)) for i in range(0, rough.n_parts - united + 1, united)][:count]
-
-    def _loss(self, rough: Split, labels: IntArray, centres: FloatArray, outcomes: Sequence[PartOutcome]) -> float:
-        """Return what bounds lose, relatively, different means included."""
-        cost = sum(outcome.cost for outcome in outcomes)
-        lost = sum(outcome.cost - outcome.value for outcome in outcomes)
-        lost += sum(rough.loss_in(self.presolved, labels, centres, outcome.key) for outcome in outcomes)
-        return lost / cost if cost > 0 else 0.0
 
     def _bounded(self, keys: Sequence[Key], tasks: Mapping[Key, PartTask]) -> list[PartOutcome]:
         """Bound some pilots; fewer outcomes if there is a reason to stop."""
@@ -352,8 +394,8 @@ class Sizing:
                 raise StoppedError
         return work.result()
 
-    def _first_pilot(self, task: PartTask, start: Template | Path | None, share: float) -> Template | Path | None:
-        """Bound a part, from one of another size or from nothing; return what others may start from.
+    def _first_pilot(self, task: PartTask, start: Template | Path | None, share: float) -> PartOutcome | None:
+        """Bound a part, from one of another size or from nothing, that others may start from.
 
         Parameters
         ----------
@@ -363,8 +405,17 @@ class Sizing:
         seconds = min(_SHARE_FOR_PILOT * self.deadline.remaining(), _MOST_SHARES * share)
         task = replace(task, template=start, seconds=seconds if math.isfinite(seconds) else None, wants_template=True)
         found = self._bounded(task.keys, {task.keys[0]: task})
-        template = found[0].template if found else None
-        return None if template is None else self.workers.send(template)
+        return found[0] if found else None
+
+
+def _unavoidable(trial: Trial) -> float:
+    return trial.unavoidable
+
+
+def _loss(outcomes: Sequence[PartOutcome]) -> float:
+    """Return what bounds lose, relatively, different means not included."""
+    cost = sum(outcome.cost for outcome in outcomes)
+    return 1 - sum(outcome.value for outcome in outcomes) / cost if cost > 0 else 0.0
 
 
 def _one() -> int:
