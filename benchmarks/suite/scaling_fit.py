@@ -19,7 +19,7 @@ EARLY = 10.0
 """Seconds: the gap is told then, too."""
 LEAST_POINTS = 4
 """A line through fewer says nothing about the next point."""
-WORST_FACTOR = 1.3
+WORST_FACTOR = 1.2
 """No point may be farther from the line than this, up or down."""
 _FLAT = 0.1
 """Slopes below it in size are told as no growth: a tenfold value changes the measure by a quarter at most."""
@@ -55,6 +55,8 @@ class PowerLaw:
         Standard error of the slope.
     worst
         How far the farthest point is from the line, as a factor.
+    last
+        The slope between the last two points: far from the other one, the line says little about what comes next.
     """
 
     slope: float
@@ -63,6 +65,7 @@ class PowerLaw:
     count: int
     error: float
     worst: float
+    last: float
 
     @property
     def is_flat(self) -> bool:
@@ -95,7 +98,8 @@ def _fit(pairs: Sequence[tuple[float, float]]) -> PowerLaw:
     rest = y - y.mean() - slope * centred
     error = math.sqrt(float(rest @ rest) / (len(x) - 2) / spread)
     factor, worst = (math.exp(value) for value in (y.mean() - slope * x.mean(), np.abs(rest).max()))
-    return PowerLaw(slope, factor, pairs[0][0], len(x), error, worst)
+    last = float((y[-1] - y[-2]) / (x[-1] - x[-2]))
+    return PowerLaw(slope, factor, pairs[0][0], len(x), error, worst, last)
 
 
 def time_point(x: float, row: dict[str, Any]) -> Point | None:
@@ -108,7 +112,7 @@ def time_point(x: float, row: dict[str, Any]) -> Point | None:
 def gap_point(x: float, row: dict[str, Any], seconds: float) -> Point | None:
     """Return the gap that a run had proven after so many seconds; ``None`` if it failed or had no clustering yet.
 
-    The gap is exact unless the run ended before, because it was as small as asked for.
+    A run that ended before because its gap was as small as asked for counts with that, however much smaller it was.
     """
     if row.get("gap") is None:
         return None
@@ -116,7 +120,7 @@ def gap_point(x: float, row: dict[str, Any], seconds: float) -> Point | None:
     if f"{seconds:g}" in told:
         gap = told[f"{seconds:g}"]
         return None if gap is None else Point(x, gap)
-    return Point(x, row["gap"], is_exact=row["gap"] > row["target_gap"])
+    return Point(x, max(row["gap"], row["target_gap"]), is_exact=row["gap"] > row["target_gap"])
 
 
 @dataclass(frozen=True)

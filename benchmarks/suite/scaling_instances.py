@@ -117,7 +117,7 @@ def quick_plan() -> Plan:
     """Return a study of two minutes, which only shows that everything works."""
     base = Setting(n=3_000)
     values = (1_000, 3_000, 6_000), (2, 5), (5, 10), (0.0, 1.0)
-    return Plan(base, _studies(base, *values), Target(0.01, 5.0), Target(1e-4, 3.0), 6_000, 200, 0.01)
+    return Plan(base, _studies(base, *values), Target(0.01, 10.0), Target(1e-4, 3.0), 6_000, 200, 0.01)
 
 
 def _studies(

@@ -24,9 +24,10 @@ loopback. *cold* parts have no solved part to start from; *client* is the proces
 
 _RATIO = """\
 A task has {task}, of which {template} are the solved part that it starts from, and its result {result} (as
-pickles, means over all {count}); that is {total} in all. With two workers instead of one, the parts are done
-{ratio:.2f} times as fast (from what the first run cost, {expected:.2f} is expected), and the whole {whole:.2f}
-times. Two workers, the scheduler and the client shared the cores of this machine."""
+pickles, means over all {count}); that is {total} in all, and {lean} without the solved part. With two workers
+instead of one, the parts are done {ratio:.2f} times as fast (from what the first run cost, {expected:.2f} is
+expected), and the whole {whole:.2f} times. Two workers, the scheduler and the client shared the cores of this
+machine."""
 
 _FORECAST = """\
 Computed from the run with one worker, not measured: the time with more workers, and how many times as fast as
@@ -88,6 +89,7 @@ def _ratio(one: dict[str, Any], two: dict[str, Any]) -> str:
         result=_size(one["result_bytes"]),
         count=one["tasks"],
         total=_size(costs.bytes * costs.parts),
+        lean=_size((costs.bytes - one["template_bytes"]) * costs.parts),
         ratio=one["pass_seconds"] / two["pass_seconds"],
         expected=costs.pass_seconds(1, loopback) / costs.pass_seconds(2, loopback),
         whole=one["wall"] / two["wall"],

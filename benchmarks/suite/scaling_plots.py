@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COLOURS = (PALETTE[0], PALETTE[4], PALETTE[2])
-_GREY = "#777777"
+_GREY = "#666666"
+_DASHED: dict[str, Any] = {"color": _GREY, "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 1}
 
 
 def draw_study(plan: Plan, study: Study, rows: Rows, path: Path) -> None:
@@ -32,13 +33,18 @@ def draw_study(plan: Plan, study: Study, rows: Rows, path: Path) -> None:
         figure = Figure(figsize=(8.0, 3.6))
         left, right = figure.subplots(1, 2)
         _draw(left, study, times, 1.0)
-        left.set_title(f"time to a proven gap of {100 * plan.to_gap.gap:g} %", loc="left", fontsize=9)
         left.set_ylabel("seconds")
-        _line(left, plan.to_gap.seconds, f"time limit, {plan.to_gap.seconds:g} s")
+        _head(
+            left, f"time to a proven gap of {100 * plan.to_gap.gap:g} %", "dashed: the time limit; hollow: not reached"
+        )
+        left.axhline(plan.to_gap.seconds, **_DASHED)
         _draw(right, study, gaps, 100.0)
-        right.set_title(f"proven gap after {plan.in_time.seconds:g} s", loc="left", fontsize=9)
         right.set_ylabel("gap, %")
-        _line(right, 100 * plan.in_time.gap, f"{100 * plan.in_time.gap:g} %, counts as closed")
+        seconds = plan.in_time.seconds
+        _head(
+            right, f"proven gap after {seconds:g} s", f"dashed: counts as closed; hollow: closed before {seconds:g} s"
+        )
+        right.axhline(100 * plan.in_time.gap, **_DASHED)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path)
 
@@ -48,23 +54,25 @@ def _draw(panel: Axes, study: Study, curves: Sequence[Curve], unit: float) -> No
     for place, curve in enumerate(curves):
         colour, marker = _COLOURS[place], MARKERS[place]
         xs, ys = [point.x for point in curve.points], [unit * point.y for point in curve.points]
-        panel.plot(xs, ys, color=colour, linewidth=1.2, alpha=0.6 if curve.is_minor else 1.0,
-                   linestyle=":" if curve.is_minor else "-", label=_label(curve))  # fmt: skip
-        for is_exact in (True, False):
-            chosen = [point for point in curve.points if point.is_exact == is_exact]
-            panel.plot([point.x for point in chosen], [unit * point.y for point in chosen], linestyle="", marker=marker,
-                       markersize=5, color=colour, markerfacecolor=colour if is_exact else "white")  # fmt: skip
+        line = ":" if curve.is_minor else "-"
+        panel.plot(
+            xs, ys, color=colour, linestyle=line, linewidth=1.2, marker=marker, markersize=5, label=_label(curve)
+        )
+        hollow = [point for point in curve.points if not point.is_exact]
+        xs, ys = [point.x for point in hollow], [unit * point.y for point in hollow]
+        panel.plot(xs, ys, linestyle="", marker=marker, markersize=5, color=colour, markerfacecolor="white")
         law = fit_power_law(curve.points)
         if law is not None and not curve.is_minor:
             _draw_law(panel, law, curve.points, colour, unit)
     _scale(panel, study)
-    panel.legend(loc="best", fontsize=8)
+    if panel.get_legend_handles_labels()[1]:
+        panel.legend(loc="best", fontsize=8)
 
 
 def _label(curve: Curve) -> str:
     law = None if curve.is_minor else fit_power_law(curve.points)
     slope = "" if law is None else f"slope {law.slope:.2f}"
-    return ", ".join(filter(None, [curve.label, slope])) or "measured"
+    return ", ".join(filter(None, [curve.label, slope])) or "_"  # matplotlib's way to have no label
 
 
 def _draw_law(panel: Axes, law: PowerLaw, points: Sequence[Point], colour: str, unit: float) -> None:
@@ -73,11 +81,10 @@ def _draw_law(panel: Axes, law: PowerLaw, points: Sequence[Point], colour: str, 
     panel.plot(ends, values, color=colour, linewidth=5, alpha=0.18, solid_capstyle="butt")
 
 
-def _line(panel: Axes, y: float, text: str) -> None:
-    """Draw where runs end, and say so at the line's right end."""
-    panel.axhline(y, color=_GREY, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
-    panel.annotate(text, (1.0, y), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
-                   ha="right", va="bottom", color=_GREY, fontsize=8)  # fmt: skip
+def _head(panel: Axes, title: str, note: str) -> None:
+    panel.set_title(f"{title}\n", loc="left", fontsize=9)
+    panel.annotate(note, (0.0, 1.0), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points", fontsize=7.5,
+                   color=_GREY)  # fmt: skip
 
 
 def _scale(panel: Axes, study: Study) -> None:

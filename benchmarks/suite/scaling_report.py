@@ -63,24 +63,26 @@ def _describe(plan: Plan, study: Study, rows: Rows, pictures: str) -> str:
     if not any(row_of(rows, setting, target) for setting in study for target in plan.targets):
         return ""
     header = [
-        study.axis, f"time to {percent(plan.to_gap.gap)}", "wall", "parts", f"gap after {EARLY:g} s",
+        study.axis, "kind", f"time to {percent(plan.to_gap.gap)}", "wall", "parts", f"gap after {EARLY:g} s",
         f"gap after {plan.in_time.seconds:g} s", "parts", "memory GB", "verified",
     ]  # fmt: skip
-    lines = [_line(plan, study, series, x, rows) for series in study.series for x in series.settings]
+    lines = [_line(plan, series, x, rows) for series in study.series for x in series.settings]
+    shown = [place for place in range(len(header)) if any(line[place] for line in lines)]
+    table = markdown_table([header[place] for place in shown], [[line[place] for place in shown] for line in lines])
     told = [(f"time to {percent(plan.to_gap.gap)}", curve) for curve in time_curves(plan, study, rows)]
     told += [("gap", curve) for curve in gap_curves(plan, study, rows)]
     sentences = "\n".join(f"- {slope_in_words(study, curve, what)}" for what, curve in told)
     picture = f"![{study.title}]({pictures}/scaling_{study.name}.png)"
-    return f"## {study.title}\n\n{picture}\n\n{markdown_table(header, lines)}\n\n{sentences}"
+    return f"## {study.title}\n\n{picture}\n\n{table}\n\n{sentences}"
 
 
-def _line(plan: Plan, study: Study, series: Series, x: float, rows: Rows) -> list[str]:
+def _line(plan: Plan, series: Series, x: float, rows: Rows) -> list[str]:
     timed, limited = (row_of(rows, series.settings[x], target) for target in plan.targets)
-    value = f"{x:,g}" if x < 1000 else f"{x:,.0f}"
     early = gap_point(x, limited, EARLY)
     known = [row for row in (timed, limited) if "gap" in row]
     return [
-        f"{value} {series.label}" if len(study.series) > 1 else value,
+        f"{x:,g}" if x < 1000 else f"{x:,.0f}",
+        series.label,
         _time(timed),
         f"{timed['wall']:.1f} s" if timed else "",
         _parts(timed),
@@ -124,6 +126,7 @@ def slope_in_words(study: Study, curve: Curve, what: str) -> str:
     if law is None:
         return f"{name}: no power law fits{ended}."
     how = f"slope {law.slope:.2f} ± {law.error:.2f}, {law.count} points from {law.first:,g} on{ended}"
+    how += f"; between the last two, {law.last:.2f}"
     if law.is_flat:
         return f"{name}: hardly changes with more {study.many}; {how}."
     times, grown = ("Ten times", 10) if study.name == "n" else ("Twice", 2)
