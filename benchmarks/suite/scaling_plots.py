@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COLOURS = (PALETTE[0], PALETTE[4], PALETTE[2])
+_LEAST_RANGE = 20.0
 _GREY = "#666666"
 _DASHED: dict[str, Any] = {"color": _GREY, "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 1}
 
@@ -45,6 +46,8 @@ def draw_study(plan: Plan, study: Study, rows: Rows, path: Path) -> None:
             right, f"proven gap after {seconds:g} s", f"dashed: counts as closed; hollow: closed before {seconds:g} s"
         )
         right.axhline(100 * plan.in_time.gap, **_DASHED)
+        for panel in (left, right):
+            _show_a_decade(panel)
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path)
 
@@ -100,6 +103,13 @@ def _scale(panel: Axes, study: Study) -> None:
     panel.set_xticks([], minor=True)
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     panel.set_xlabel(study.axis)
+
+
+def _show_a_decade(panel: Axes) -> None:
+    """Leave room below if all values are alike: an axis needs two numbers, and little changes should look little."""
+    low, high = panel.get_ylim()
+    panel.set_ylim(min(low, high / _LEAST_RANGE), high)
+    panel.yaxis.set_minor_formatter(lambda *_: "")
 
 
 def short(value: float) -> str:

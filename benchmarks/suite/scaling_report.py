@@ -20,6 +20,7 @@ from benchmarks.suite.scaling_fit import (
 )
 from benchmarks.suite.scaling_instances import Plan, Series, Study
 from benchmarks.suite.scaling_machines import describe_machines
+from certimeans.status import SolveStatus
 
 _INTRODUCTION = """\
 Blobs (Gaussian clusters around centres drawn from a cube of side 10) with n = {n:,}, d = {d}, k = {k}, sigma =
@@ -97,8 +98,11 @@ def _line(plan: Plan, series: Series, x: float, rows: Rows) -> list[str]:
 def _time(row: dict[str, Any]) -> str:
     if row.get("gap") is None:
         return _failure(row)
-    is_reached = row["gap"] <= row["target_gap"]
-    return f"{row['time']:.1f} s" if is_reached else f"not in {row['time']:.0f} s: {percent(row['gap'])}"
+    if row["gap"] <= row["target_gap"]:
+        return f"{row['time']:.1f} s"
+    is_late = row["status"] == SolveStatus.TIME_LIMIT
+    ended = f"not in {row['target_seconds']:g} s" if is_late else f"nothing left to do after {row['time']:.0f} s"
+    return f"{ended}: {percent(row['gap'])}"
 
 
 def _gap(row: dict[str, Any]) -> str:
