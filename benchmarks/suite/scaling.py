@@ -50,7 +50,7 @@ def runs_of(plan: Plan, chosen: list[str]) -> Iterator[tuple[Setting, Target]]:
 
 def measure_all(plan: Plan, chosen: list[str], path: Path, jobs: int, *, again: bool) -> None:
     """Measure what is chosen and not known yet, and append each row as it comes."""
-    known = {} if again else read_rows(path)
+    known = set() if again else {key for key, row in read_rows(path).items() if "gap" in row}  # others failed
     for setting, target in runs_of(plan, chosen):
         if (setting.name, target.gap, target.seconds) not in known:
             row = measure(setting.instance(target), target, Folders(), jobs, [], None)
