@@ -22,14 +22,14 @@ def environment() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}, {environment_line()}."
 
 
-def write_result(name: str, title: str, body: str) -> None:
-    """Write ``results/NAME.md`` with title, command and environment, and print it."""
+def write_result(name: str, title: str, body: str, folder: Path = RESULTS) -> None:
+    """Write ``NAME.md`` into a folder with title, command and environment, and print it."""
     # The path of the data says nothing to readers.
     arguments = ["DATA" if Path(argument).is_dir() else argument for argument in sys.argv[1:]]
     command = " ".join(["python -m", _module_name(), *arguments])
     text = f"# {title}\n\n`{command}`\n\n{environment()}\n\n{body}\n"
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
 
 

@@ -130,17 +130,17 @@ def report(rows: list[dict[str, Any]]) -> str:
 
 
 def _line(row: dict[str, Any]) -> list[str]:
-    goal = f"{_percent(row['target_gap'])} in {row['target_seconds'] / 60:g} min"
+    goal = f"{percent(row['target_gap'])} in {row['target_seconds'] / 60:g} min"
     if "gap" not in row:
         return [row["what"], goal, f"failed, exit code {row['exit_code']}", f"{row['wall']:.0f} s"]
     reference = f" ({row['objective'] / row['reference'] - 1:+.4%} of the published)" if row.get("reference") else ""
-    times = ", ".join(f"{seconds} s: {_percent(gap)}" for seconds, gap in row["over_time"].items() if gap is not None)
+    times = ", ".join(f"{seconds} s: {percent(gap)}" for seconds, gap in row["over_time"].items() if gap is not None)
     seen = f"{row['verify_wall']:.0f} s, {row['verify_gigabytes']:.1f} GB" if row["verified"] else "NOT verified"
     parts = row.get("parts")
     return [
         row["what"],
         goal,
-        f"{_percent(row['gap'])} ({row['status']})",
+        f"{percent(row['gap'])} ({row['status']})",
         f"{row['wall']:.0f} s",
         f"{row['gigabytes']:.2f}",
         "" if not parts else f"{len(parts) if isinstance(parts, list) else parts}",
@@ -152,7 +152,8 @@ def _line(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Write a share as a percentage of three digits."""
     return f"{100 * share:.3g} %"
 
 
@@ -174,7 +175,7 @@ def main() -> None:
     options = parser.parse_args(own)
     if options.list:
         for name, instance in INSTANCES.items():
-            goals = ", ".join(f"{_percent(t.gap)} in {t.seconds:g} s" for t in instance.targets)
+            goals = ", ".join(f"{percent(t.gap)} in {t.seconds:g} s" for t in instance.targets)
             print(f"{name:12} {instance.what}: {goals}")
         return
     folders = Folders(options.data, options.packages)
