@@ -162,6 +162,24 @@ def test_if_time_is_short_parts_are_small_and_have_few_iterations() -> None:
     assert (chosen.size, chosen.iterations) == (200, 3)
 
 
+def test_quick_pilots_end_when_they_have_taken_their_share_of_the_time() -> None:
+    """Pilots of many clusters are large: with all of them, 20 clusters of 10,000 points got no bound in 60 s.
+
+    Without time, the first is all there is; only if not all parts could be done, smaller ones are looked at.
+    """
+    looked_at: list[tuple[int, int]] = []
+
+    def pilot(size: int, iterations: int) -> Pilot:
+        looked_at.append((size, iterations))
+        return quick_law(size, iterations)
+
+    chosen = choose_quickly(given(seconds=0.4), pilot, lambda: False)
+    assert looked_at == [(200, 3)]
+    assert (chosen.size, chosen.iterations, chosen.most) == (200, 3, 3)
+    choose_quickly(given(seconds=0.01), pilot, lambda: False)
+    assert looked_at[1:] == [(200, 3), (100, 3)]
+
+
 def test_if_there_is_time_cuts_are_worth_it() -> None:
     """A limit far away, or none; but not if a few iterations are enough."""
     assert choose_quickly(given(seconds=10.0), quick_law).is_ample

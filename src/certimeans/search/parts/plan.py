@@ -199,13 +199,18 @@ def _first_to_look_at(
     return next((size for size in to_tune if tuned_loss(size) <= _HOPELESS * given.gap), given.first)
 
 
-def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> QuickPilots:
+def choose_quickly(
+    given: Circumstances, pilot: Callable[[int, int], Pilot], has_time: Callable[[], bool] = lambda: True
+) -> QuickPilots:
     """Choose size and iterations of parts without cuts, and say whether there is time for more than that.
 
     Parameters
     ----------
     pilot
         Bounds some parts of the given size, with so many iterations each.
+    has_time
+        Whether there is time for further pilots; smaller parts, which take little, are looked at in any case if there
+        is no time for all parts.
     """
     best: tuple[float, float, QuickPilots] | None = None
 
@@ -220,7 +225,7 @@ def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> 
             merit = max(done * found.loss + 1 - done, given.gap), total
             if best is None or merit < best[:2]:
                 best = *merit, QuickPilots(size, iterations, iterations, totals)
-            if found.loss <= given.gap or total > given.seconds:
+            if found.loss <= given.gap or total > given.seconds or not has_time():
                 break
         return totals[_FEW_ITERATIONS[0]]
 
@@ -229,7 +234,7 @@ def choose_quickly(given: Circumstances, pilot: Callable[[int, int], Pilot]) -> 
     assert best is not None  # noqa: S101  # one pilot is better than none
     if best[0] > given.gap and _AMPLE * quickest <= given.seconds:
         return replace(best[2], most=max(best[2].totals), is_ample=True)
-    while best[0] > given.gap and quickest <= given.seconds and 2 * size <= given.first:
+    while best[0] > given.gap and quickest <= given.seconds and 2 * size <= given.first and has_time():
         size *= 2
         quickest = look_at(size)
     size = middle

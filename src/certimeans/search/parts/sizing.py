@@ -240,7 +240,12 @@ class Sizing:
         """Choose how many super-points and iterations parts without cuts have; say whether there is time for more."""
         seconds = _SHARE_FOR_QUICK_PARTS * self.deadline.remaining()
         given = replace(self._circumstances(), seconds=seconds, gap=_QUICK_MARGIN * self.effort.gap)
-        return choose_quickly(given, lambda *chosen: self._quick_pilot(rough, labels, *chosen))
+        end = self.deadline.elapsed() + _SHARE_FOR_PILOTS * self.deadline.remaining()
+        return choose_quickly(
+            given,
+            lambda *chosen: self._quick_pilot(rough, labels, *chosen),
+            lambda: self.deadline.elapsed() < end,
+        )
 
     def choose(self, rough: Split, labels: IntArray) -> int:
         """Return how many super-points a part should have."""
