@@ -158,6 +158,15 @@ def test_one_process_and_two_and_an_executor_prove_the_same() -> None:
         assert other.lower_bound == pytest.approx(one.lower_bound, rel=0.02)
 
 
+def test_what_one_process_proves_does_not_depend_on_the_clock() -> None:
+    """What a part may lose depends on those before it: one process hands them out one by one, fast or slow."""
+    bounds = set()
+    for seconds in (1e-6, 100.0):
+        settings = SolverSettings(parts=PartSettings(seconds_per_task=seconds))
+        bounds.add(solve(blobs(1200, 1.2), 4, part_size=40, gap=0.03, settings=settings).lower_bound)
+    assert len(bounds) == 1
+
+
 @pytest.mark.parametrize(
     "stated",
     [

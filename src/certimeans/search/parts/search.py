@@ -313,7 +313,7 @@ class PartsSearch:
             self._budget(todo),
             self.workers.capacity,
             lambda: max(0.0, self.deadline.remaining() - self._reserve),
-            self.settings.parts.seconds_per_task,
+            self.settings.parts.seconds_per_task if self.workers.takes_batches else 0.0,
             self.seed,
             self._useful_seconds,
             is_first,
