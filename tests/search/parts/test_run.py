@@ -382,6 +382,32 @@ def test_a_plan_without_proofs_does_not_bind_a_run_that_chooses_sizes_itself(tmp
     assert plan.split.n_parts < 40
 
 
+def test_a_resumed_run_begins_with_small_parts_as_the_first_one_did(tmp_path: Path) -> None:
+    """One of six parts is stored: what the small ones prove counts until the large ones prove more, and is verified."""
+    points = blobs(1200, 1.2)
+    presolved, labels = presolve(Instance(points, 4)), np.arange(1200) % 4
+    store = PartStore(tmp_path, presolved.instance)
+    store.prepare()
+    split = split_into_parts(presolved, labels, 6)
+    store.begin(Plan(split, labels))
+    part = make_part(presolved, split, labels, (0,))
+    (outcome,) = perform_parts(PartTask(((0,),), (part,), Effort(1e-3, 4)))
+    store.save(outcome)
+    sent: list[bool] = []
+
+    def interrupt(progress: Progress) -> None:
+        if progress.parts == 5 and progress.parts_done > 0 and not sent:
+            sent.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    settings = SolverSettings(parts=PartSettings(largest_whole=1000))
+    result = solve(points, 4, gap=1e-6, checkpoint=tmp_path, callback=interrupt, settings=settings)
+    assert sent
+    assert result.lower_bound > 0.6 * result.objective
+    result.save(tmp_path / "out", report=False)
+    assert verify(tmp_path / "out").lower_bound >= result.lower_bound
+
+
 def test_a_task_carries_its_own_points_and_nothing_else() -> None:
     """Ten times as many points in all do not make a task larger."""
     sizes = []

@@ -175,11 +175,15 @@ class PartStore:
     def load_plan(self) -> Plan | None:
         """Read the split of an earlier run; ``None`` if there is none that can be used.
 
+        Its proofs of parts that this run does not know are removed.
+
         Raises
         ------
         InputError
             If it belongs to another instance.
         """
+        for passing in self.folder.glob(f"{_PASSING}*"):
+            passing.unlink(missing_ok=True)
         path = self.folder / "plan.npz"
         if self._is_temporary or not path.exists():
             return None
@@ -205,8 +209,6 @@ class PartStore:
         gap
             What is to be proven now.
         """
-        for path in self.folder.glob(f"{_PASSING}*"):
-            path.unlink(missing_ok=True)  # of parts that a resumed run does not know
         index = self.folder / "index.jsonl"
         if not index.exists():
             return
