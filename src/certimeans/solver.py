@@ -141,8 +141,9 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     n_jobs
         Number of processes; -1 for all cores, ``None`` for 1 or what a ``joblib.parallel_config`` says.
     random_state
-        Seed; the same seed on the same machine with one process gives the same result. ``None`` draws a new one, which
-        the result reports as ``seed``.
+        Seed; the same seed on the same machine with one process gives the same result, unless a time limit or the
+        automatic choice of a part size makes it depend on the clock. ``None`` draws a new one, which the result reports
+        as ``seed``.
     callback
         Told about progress: after each node, and after each round of cutting planes of a node in this process.
     executor

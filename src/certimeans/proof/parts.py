@@ -60,3 +60,26 @@ def unpack_part(entries: Sequence[Sequence[Mapping[str, Any]]], file: Path | byt
     if not isinstance(step, (CovarianceStep, RelaxationStep)):
         raise ValueError("a step that proves no bound")  # noqa: TRY004  # a file's fault
     return step
+
+
+def unpack_part_of(
+    entries: Sequence[Sequence[Mapping[str, Any]]], file: bytes, members: IntArray, shares: FloatArray | None
+) -> BoundStep | None:
+    """Return the step of a stored part, whose file can be put into a certificate as it is; see :func:`pack_part`.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError, OSError
+        If it is no such thing, or that of another part.
+    """
+    step = unpack_part(entries, file)
+    plain, own = ({}, {}) if step is None else to_plain(step)
+    names = {"members", *(f"{_PREFIX}{name}" for name in own)} | (set() if shares is None else {"shares"})
+    with np.load(io.BytesIO(file), allow_pickle=False) as archive:
+        if set(archive.files) != names or entries != ([[plain]] if plain else [[]]):
+            raise ValueError("more or less than a proof")
+        if not np.array_equal(archive["members"], members):
+            raise ValueError("the proof of another part")
+        if shares is not None and not np.array_equal(archive["shares"], shares):
+            raise ValueError("the proof of another part")
+    return step

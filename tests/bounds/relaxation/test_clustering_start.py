@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from certimeans import Instance
 from certimeans.bounds.relaxation.admm import Admm, AdmmSettings
@@ -45,3 +46,16 @@ def test_a_clustering_with_too_few_clusters_is_no_start() -> None:
     instance, labels = blobs(5.0)
     relaxation = Relaxation.from_super_points(presolve(instance).super_points)
     assert start_from_clustering(relaxation, np.minimum(labels, 1)) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_multipliers_that_overflow_are_no_start() -> None:
+    """Weights from 1e-290 to 1: moderate multipliers or none, and nobody is warned."""
+    random = np.random.default_rng(0)
+    points, weights = random.normal(size=(12, 2)), np.full(12, 1e-290)
+    points[:2], weights[:2] = 0.0, 1.0  # what varies weighs nothing
+    instance = Instance.create(points, 3, weights=weights)
+    relaxation = Relaxation.from_super_points(presolve(instance).super_points)
+    for _ in range(20):
+        start = start_from_clustering(relaxation, random.permutation(np.arange(relaxation.size) % 3))
+        assert start is None or np.abs(start.dual).max() < 1e30

@@ -17,11 +17,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certimeans import InputError, SolveResult, SolveStatus, solve, verify
-from certimeans.bounds.parts.bounding import Effort
+from certimeans import InputError, SolveResult, SolverSettings, SolveStatus, solve, verify
+from certimeans._typing import IntArray
+from certimeans.bounds.parts.bounding import Effort, PartBound, bound_part
+from certimeans.bounds.parts.problem import Part
+from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.splitting import make_part, split_into_parts
+from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
+from certimeans.proof.parts import pack_part
+from certimeans.proof.steps import CovarianceStep
 from certimeans.search.executors import connect
 from certimeans.search.limits import Progress
 from certimeans.search.parts.store import PartStore, Plan
@@ -152,6 +158,15 @@ def test_one_process_and_two_and_an_executor_prove_the_same() -> None:
         assert other.lower_bound == pytest.approx(one.lower_bound, rel=0.02)
 
 
+def test_what_one_process_proves_does_not_depend_on_the_clock() -> None:
+    """What a part may lose depends on those before it: one process hands them out one by one, fast or slow."""
+    bounds = set()
+    for seconds in (1e-6, 100.0):
+        settings = SolverSettings(parts=PartSettings(seconds_per_task=seconds))
+        bounds.add(solve(blobs(1200, 1.2), 4, part_size=40, gap=0.03, settings=settings).lower_bound)
+    assert len(bounds) == 1
+
+
 @pytest.mark.parametrize(
     "stated",
     [
@@ -277,6 +292,120 @@ def test_edited_checkpoints_claim_nothing(tmp_path: Path) -> None:
     assert resumed(tmp_path, []).lower_bound <= best
     with pytest.raises(InputError, match="belongs to another instance"):
         solve(blobs() + 1, 4, **links(), part_size=30, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("labels", np.full(240, 4)),
+        ("labels", np.full(240, -1)),
+        ("labels", np.zeros(240)),
+        ("points", np.arange(240.0)),
+        ("points", np.arange(240)[:, None]),
+        ("shares", np.zeros((8, 0), dtype=np.str_)),
+        ("loss", np.zeros(3)),
+        ("iterations", np.array(np.inf)),
+        ("head", np.array("[]")),
+    ],
+)
+def test_a_plan_that_is_none_is_not_used(name: str, value: np.ndarray, tmp_path: Path) -> None:
+    """Numbers out of range, arrays of other kinds and shapes: the split is made anew."""
+    presolved = presolve(Instance(blobs(), 4))
+    store = PartStore(tmp_path, presolved.instance)
+    store.prepare()
+    store.begin(Plan(split_into_parts(presolved, np.arange(240) % 4, 8), np.arange(240) % 4))
+    assert store.load_plan() is not None
+    path = tmp_path / "parts" / "plan.npz"
+    with np.load(path) as archive:
+        plan = dict(archive)
+    np.savez(path, **{**plan, name: value})
+    assert store.load_plan() is None
+
+
+def test_one_proof_does_not_count_for_two_parts(tmp_path: Path) -> None:
+    """An index that names one file twice: the second part is bounded anew, and the certificate is as good as ever."""
+    killed_run(tmp_path, 5)
+    index = tmp_path / "parts" / "index.jsonl"
+    lines = [json.loads(line) for line in index.read_text(encoding="utf-8").splitlines()]
+    lines[0]["entries"] = pack_part(np.arange(1), None, CovarianceStep())[0]  # which needs nothing of the file
+    lines[1] = {**lines[0], "parts": lines[1]["parts"]}
+    index.write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
+    result = resumed(tmp_path, [])
+    result.save(tmp_path / "out", report=False)
+    assert verify(tmp_path / "out").lower_bound >= result.lower_bound
+
+
+def test_a_resumed_run_that_is_to_prove_more_does(tmp_path: Path) -> None:
+    """Parts that were bounded for a gap of 40 % are bounded again for one of 0.1 %, from where they were."""
+    wide = solve(blobs(), 4, part_size=60, gap=0.4, checkpoint=tmp_path)
+    narrow = solve(blobs(), 4, part_size=60, gap=1e-3, checkpoint=tmp_path)
+    assert wide.gap > 0.01
+    assert narrow.lower_bound == pytest.approx(solve(blobs(), 4, part_size=60, gap=1e-3).lower_bound, rel=2e-3)
+
+
+def test_parts_that_were_cut_short_are_bounded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of four parts runs out of time once, in one run and before another resumes it: the bound is as without."""
+    undisturbed = solve(blobs(), 4, part_size=60)
+    hurried: list[IntArray] = []
+
+    def in_a_hurry(part: Part, effort: Effort, **given: Any) -> PartBound:
+        if any(np.array_equal(part.members, members) for members in hurried):
+            return bound_part(part, effort, **given)
+        hurried.append(part.members)
+        return bound_part(part, effort, **{**given, "deadline": Deadline(0.0)})
+
+    def stop(progress: Progress) -> None:
+        if progress.parts_done == 4 and not sent:
+            sent.append(True)  # a second one would act as ever
+            os.kill(os.getpid(), signal.SIGINT)
+
+    sent: list[bool] = []
+    monkeypatch.setattr("certimeans.search.parts.tasks.bound_part", in_a_hurry)
+    assert solve(blobs(), 4, part_size=60).lower_bound == pytest.approx(undisturbed.lower_bound, rel=1e-3)
+    hurried.clear()
+    stopped = solve(blobs(), 4, part_size=60, checkpoint=tmp_path, callback=stop)
+    assert stopped.lower_bound < 0.99 * undisturbed.lower_bound
+    again = solve(blobs(), 4, part_size=60, checkpoint=tmp_path)
+    assert again.lower_bound == pytest.approx(undisturbed.lower_bound, rel=1e-3)
+
+
+def test_a_plan_without_proofs_does_not_bind_a_run_that_chooses_sizes_itself(tmp_path: Path) -> None:
+    """Killed before the first part was done: parts of another size may suit the time and the gap of today."""
+    presolved = presolve(Instance(blobs(), 4))
+    store = PartStore(tmp_path, presolved.instance)
+    store.prepare()
+    store.begin(Plan(split_into_parts(presolved, np.arange(240) % 4, 40), np.arange(240) % 4))
+    settings = SolverSettings(parts=PartSettings(largest_whole=200))
+    solve(blobs(), 4, gap=0.01, checkpoint=tmp_path, settings=settings)
+    plan = store.load_plan()
+    assert plan is not None
+    assert plan.split.n_parts < 40
+
+
+def test_a_resumed_run_begins_with_small_parts_as_the_first_one_did(tmp_path: Path) -> None:
+    """One of six parts is stored: what the small ones prove counts until the large ones prove more, and is verified."""
+    points = blobs(1200, 1.2)
+    presolved, labels = presolve(Instance(points, 4)), np.arange(1200) % 4
+    store = PartStore(tmp_path, presolved.instance)
+    store.prepare()
+    split = split_into_parts(presolved, labels, 6)
+    store.begin(Plan(split, labels))
+    part = make_part(presolved, split, labels, (0,))
+    (outcome,) = perform_parts(PartTask(((0,),), (part,), Effort(1e-3, 4)))
+    store.save(outcome)
+    sent: list[bool] = []
+
+    def interrupt(progress: Progress) -> None:
+        if progress.parts == 5 and progress.parts_done > 0 and not sent:
+            sent.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    settings = SolverSettings(parts=PartSettings(largest_whole=1000))
+    result = solve(points, 4, gap=1e-6, checkpoint=tmp_path, callback=interrupt, settings=settings)
+    assert sent
+    assert result.lower_bound > 0.6 * result.objective
+    result.save(tmp_path / "out", report=False)
+    assert verify(tmp_path / "out").lower_bound >= result.lower_bound
 
 
 def test_a_task_carries_its_own_points_and_nothing_else() -> None:

@@ -25,16 +25,26 @@ from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.bounds.relaxation.model import Relaxation
 
 _TIMES_VARIANCE = 3.0  # not for tuning: see above
+_LARGEST_MULTIPLIER = 1e30  # the scatter is 1, and single precision has to have room for it
 _POWER_STEPS = 8  # not for tuning: a variance within some percent is good enough
 
 
 def start_from_clustering(relaxation: Relaxation, labels: IntArray, penalty: float | None = None) -> Iterate | None:
-    """Start from a clustering of the super-points, with a penalty; ``None`` if it has fewer clusters than it should."""
+    """Start from a clustering of the super-points, with a penalty.
+
+    ``None`` if it has fewer clusters than it should, or if weights differ so much that the multipliers are useless.
+    """
     clusters, labels = np.unique(labels, return_inverse=True)
     if len(clusters) != relaxation.n_clusters:
         return None
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        start = _start(relaxation, labels, penalty)
+    return start if np.abs(start.dual).max() < _LARGEST_MULTIPLIER else None
+
+
+def _start(relaxation: Relaxation, labels: IntArray, penalty: float | None) -> Iterate:
     roots = relaxation.root_weights
-    indicators = np.zeros((relaxation.size, len(clusters)))
+    indicators = np.zeros((relaxation.size, relaxation.n_clusters))
     indicators[np.arange(relaxation.size), labels] = roots
     weights = (indicators**2).sum(axis=0)
     nearer = _nearer(relaxation, labels, indicators / weights)

@@ -51,6 +51,12 @@ def budget_for(  # all that it depends on
     return Budget(allowed, ours, own_loss, least, floor)
 
 
+def short_parts(cover: Cover, given_up: Sequence[Key] = ()) -> list[Key]:
+    """Return the parts about which more can be proven than was, those first that lose most."""
+    short = (key for key in cover.tops if key in cover.known and cover.known[key].is_short and key not in given_up)
+    return sorted(short, key=lambda key: -cover.loss(key))
+
+
 def worth_another_time(cover: Cover, cost: float, gap: float) -> list[Key]:
     """Return the parts whose bounds are farthest below their own clusterings, if it is these that keep the gap open.
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from certimeans.proof.steps import StoredPart
-from certimeans.search.parts.tasks import Entries, Key, Stored
+from certimeans.search.parts.tasks import Entries, Key, PartOutcome, Stored
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What is proven about a part, and where the proof is; see :class:`~certimeans.search.parts.tasks.PartOutcome`."""
+    """What is proven about a part, and where the proof is; see :class:`~certimeans.search.parts.tasks.PartOutcome`.
+
+    Attributes
+    ----------
+    is_short
+        Whether more can be proven about it: its time was short, or it was bounded for a larger gap than is asked for.
+    """
 
     value: float
     cost: float
     entries: Entries
     file: Path | bytes
     own_cost: float = math.inf
+    is_short: bool = False
 
     @property
     def proof(self) -> Stored:
@@ -50,6 +57,12 @@ class Cover:
         if key in self._values:
             self._values[key] = self.value(key)
             self._total = None
+
+    def learn(self, outcome: PartOutcome) -> None:
+        """Take over what a bound that is no better than the known one says about a part."""
+        before = self.known[outcome.key]
+        own_cost = min(before.own_cost, outcome.own_cost)
+        self.known[outcome.key] = replace(before, own_cost=own_cost, is_short=outcome.is_cut_short)
 
     def put_inside(self, key: Key, pieces: Sequence[Known]) -> None:
         """Let bounds of pieces of a part count until there is a better one of the part."""

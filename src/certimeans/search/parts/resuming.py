@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from certimeans.bounds.parts.bounding import Effort
 from certimeans.bounds.parts.problem import Part
 from certimeans.search.parts.cover import Cover, Known
-from certimeans.search.parts.tasks import Entries, Key, PartOutcome, PartTask
+from certimeans.search.parts.store import StoredProof
+from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 
 _BATCH = 10  # parts in a task; united ones come one by one
 
@@ -18,7 +18,7 @@ _BATCH = 10  # parts in a task; united ones come one by one
 class Repetition:
     """Makes the tasks that prove stored bounds again, and takes what they prove."""
 
-    latest: Mapping[Key, tuple[Entries, Path]]
+    latest: Mapping[Key, StoredProof]
     cover: Cover
     part_of: Callable[[Key], Part]
     effort: Effort
@@ -27,7 +27,7 @@ class Repetition:
 
     def make(self, keys: tuple[Key, ...]) -> PartTask:
         """Make a task of some stored parts."""
-        stored = tuple((self.latest[key][0], self.latest[key][1].read_bytes()) for key in keys)
+        stored = tuple((self.latest[key].entries, self.latest[key].path.read_bytes()) for key in keys)
         return PartTask(keys, tuple(map(self.part_of, keys)), self.effort, stored=stored)
 
     def batch(self) -> int:
@@ -36,20 +36,20 @@ class Repetition:
 
     def take(self, outcome: PartOutcome) -> None:
         """Keep what is proven again."""
-        entries, path = self.latest[outcome.key]
-        self.cover.take(outcome.key, Known(outcome.value, outcome.cost, entries, path))
+        key, entries, path, is_short = self.latest[outcome.key]
+        self.cover.take(key, Known(outcome.value, outcome.cost, entries, path, is_short=is_short))
         self.announce()
 
 
 def proofs_to_repeat(
-    stored: Sequence[tuple[Key, Entries, Path]],
+    stored: Sequence[StoredProof],
     cover: Cover,
     part_of: Callable[[Key], Part],
     effort: Effort,
     announce: Callable[[], None],
 ) -> Iterator[tuple[list[Key], Repetition]]:
     """List what is to be proven again: single parts first, then those that were united from them."""
-    latest = {key: (entries, path) for key, entries, path in stored}
+    latest = {one.key: one for one in stored}
     for length in sorted({len(key) for key in latest}):
         keys = [key for key in latest if len(key) == length and (length == 1 or cover.restore(key))]
         yield keys, Repetition(latest, cover, part_of, effort, announce, length > 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.coordinator import SearchOutcome
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress, reason_to_stop
-from certimeans.search.parts.account import budget_for, worth_another_time
+from certimeans.search.parts.account import budget_for, short_parts, worth_another_time
 from certimeans.search.parts.choice import PartSize
 from certimeans.search.parts.clustering import extend_centres, find_clustering
 from certimeans.search.parts.cover import Cover, Known
@@ -33,7 +33,7 @@ from certimeans.search.parts.passes import Budget, Pass, PassTasks
 from certimeans.search.parts.plan import QuickPilots
 from certimeans.search.parts.resuming import proofs_to_repeat
 from certimeans.search.parts.sizing import Sizing, StoppedError
-from certimeans.search.parts.store import PartStore, Plan
+from certimeans.search.parts.store import PartStore, Plan, StoredProof
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask, Stored, perform_parts
 from certimeans.search.parts.uniting import parts_of_small_ones, unite_worst
 from certimeans.search.parts.workers import PartWorkers
@@ -110,6 +110,8 @@ class PartsSearch:
         self._announce()
         if plan is None or self.incumbent.clustering is None:
             self._search()
+        if plan is not None and self.part_size == "auto" and not any(self._stored(plan)):
+            plan = None  # nothing is lost, and today's time and gap may ask for parts of another size
         if self._stop_reason() is None:
             with suppress(StoppedError):
                 self._bound(plan)
@@ -123,11 +125,14 @@ class PartsSearch:
             return
         message = f"saved:    each part in {folder} as soon as it is done"
         if plan is not None:
-            n_stored = sum(1 for _ in self.store.stored(plan.split.n_parts))
+            n_stored = sum(1 for _ in self._stored(plan))
             cost = self.incumbent.cost
             found = f"incumbent {cost:.8g}" if cost < math.inf else "no clustering yet"
             message = f"resumed:  from {folder}, {plan.split.n_parts} parts ({n_stored} proofs to repeat), {found}"
         self._on_progress(replace(self._progress(), phase="presolve", message=message))
+
+    def _stored(self, plan: Plan) -> Iterator[StoredProof]:
+        return self.store.stored(plan.split.n_parts, self.limits.gap)
 
     def _cheap_bound(self) -> float:
         points = self.presolved.super_points
@@ -162,15 +167,21 @@ class PartsSearch:
                 count = plan.iterations
                 self._quick = QuickPilots(points.size // split.n_parts, count, count, {count: 0.0})
             else:
-                self._own_loss = self._sizing().try_split(split, self._labels).own_loss
+                sizing = self._sizing()
+                done = {p for proof in self._stored(plan) for p in proof.key}
+                if self.part_size == "auto" and len(done) < split.n_parts:
+                    quick = sizing.choose_quickly(sizing.split_roughly(self._labels), self._labels)
+                    if quick.is_ample:
+                        self._first_pass(sizing, quick)  # as the earlier run did, whose bound must not be lost
+                self._own_loss = sizing.try_split(split, self._labels).own_loss
         self._split, self._cover = split, Cover(split.n_parts)
         for p, pieces in enumerate(self._pieces):
             self._cover.put_inside((p,), pieces)
         for outcome in self._piloted:
             self._cover.take(outcome.key, self.store.save(outcome))
         if plan is not None:
-            self._prove_stored()
-        todo = [key for key in self._cover.tops if key not in self._cover.known]
+            self._prove_stored(plan)
+        todo = [key for key in self._cover.tops if key not in self._cover.known] + short_parts(self._cover)
         is_first = True
         while self._pass(todo, is_first=is_first) and not self._must_stop():
             is_first = False
@@ -286,10 +297,10 @@ class PartsSearch:
             self.n_threads,
         )
 
-    def _prove_stored(self) -> None:
+    def _prove_stored(self, plan: Plan) -> None:
         """Prove again what an earlier run stored; what cannot be proven is bounded anew."""
-        assert self._split is not None and self._cover is not None  # noqa: S101, PT018  # set before
-        stored = list(self.store.stored(self._split.n_parts))
+        assert self._cover is not None  # noqa: S101  # set before
+        stored = list(self._stored(plan))
         effort = self._effort()
         for keys, proving in proofs_to_repeat(stored, self._cover, self._part, effort, self._announce):
             self._now = Pass(len(keys))
@@ -307,7 +318,7 @@ class PartsSearch:
             self._budget(todo),
             self.workers.capacity,
             lambda: max(0.0, self.deadline.remaining() - self._reserve),
-            self.settings.parts.seconds_per_task,
+            self.settings.parts.seconds_per_task if self.workers.takes_batches else 0.0,
             self.seed,
             self._useful_seconds,
             is_first,
@@ -338,6 +349,8 @@ class PartsSearch:
     def _again(self) -> list[Key]:
         """Return parts with whose bounds to go on, unless that gained nothing the last time."""
         assert self._cover is not None  # noqa: S101  # set before
+        if short := short_parts(self._cover, self._dispatcher.given_up):
+            return short
         before, self._before = self._before, self._cover.total()
         cost, gap = self.incumbent.cost, self.settings.parts.margin * self.limits.gap
         missing = cost - self._before - gap * cost
@@ -364,7 +377,11 @@ class PartsSearch:
     def _take(self, outcome: PartOutcome) -> None:
         """Keep what was proven about a part."""
         assert self._cover is not None and self._now is not None  # noqa: S101, PT018  # set before
-        self._cover.take(outcome.key, self.store.save(outcome, is_final=not self._is_passing))
+        before = self._cover.known.get(outcome.key)
+        if before is None or outcome.value > before.value:
+            self._cover.take(outcome.key, self.store.save(outcome, self.limits.gap, is_final=not self._is_passing))
+        else:
+            self._cover.learn(outcome)
         self.store.discard(self._cover.take_out(outcome.key))
         if self._tasks is not None and self._tasks.template is None and outcome.template is not None:
             self._tasks.template = self.workers.send(outcome.template)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import sys
 import tempfile
 import weakref
-import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,6 +49,21 @@ class Plan:
     split: Split
     labels: IntArray
     iterations: int | None = None
+
+
+class StoredProof(NamedTuple):
+    """What an earlier run says that it has proven about a part.
+
+    Attributes
+    ----------
+    is_short
+        Whether the part is to be bounded again, from there; see :class:`~certimeans.search.parts.cover.Known`.
+    """
+
+    key: Key
+    entries: Entries
+    path: Path
+    is_short: bool = False
 
 
 class PartStore:
@@ -115,11 +131,13 @@ class PartStore:
         except OSError as error:
             self._complain(error)
 
-    def save(self, outcome: PartOutcome, *, is_final: bool = True) -> Known:
+    def save(self, outcome: PartOutcome, gap: float = 0.0, *, is_final: bool = True) -> Known:
         """Write the proof of a part that was bounded; it stays in memory if it cannot be written.
 
         Parameters
         ----------
+        gap
+            What the run is to prove: a resumed one that is to prove more goes on with the part.
         is_final
             Whether a resumed run need not bound it again.
         """
@@ -131,7 +149,8 @@ class PartStore:
             self._count += 1
             path = self.folder / f"{kind}{self._count:06}.npz"
         file: Path | bytes = path
-        line = json.dumps({"parts": outcome.key, "file": path.name, "entries": outcome.entries})
+        short = {"is_cut_short": outcome.is_cut_short, "gap": gap}
+        line = json.dumps({"parts": outcome.key, "file": path.name, "entries": outcome.entries, **short})
         try:
             path.write_bytes(outcome.file)
             if is_final and not self._is_temporary:
@@ -140,7 +159,7 @@ class PartStore:
         except OSError as error:
             self._complain(error)
             file = outcome.file
-        return Known(outcome.value, outcome.cost, outcome.entries, file, outcome.own_cost)
+        return Known(outcome.value, outcome.cost, outcome.entries, file, outcome.own_cost, outcome.is_cut_short)
 
     def discard(self, known: Iterable[Known]) -> None:
         """Remove proofs that are needed no more."""
@@ -156,11 +175,15 @@ class PartStore:
     def load_plan(self) -> Plan | None:
         """Read the split of an earlier run; ``None`` if there is none that can be used.
 
+        Its proofs of parts that this run does not know are removed.
+
         Raises
         ------
         InputError
             If it belongs to another instance.
         """
+        for passing in self.folder.glob(f"{_PASSING}*"):
+            passing.unlink(missing_ok=True)
         path = self.folder / "plan.npz"
         if self._is_temporary or not path.exists():
             return None
@@ -171,16 +194,21 @@ class PartStore:
                     arrays["start"], arrays["points"], arrays["shared"], arrays["shares"], float(arrays["loss"])
                 )
                 plan = Plan(split, arrays["labels"], int(arrays["iterations"]) or None)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            return None  # it was being written when the process ended
-        if head.get("fingerprint") != self._instance.fingerprint:
+                fingerprint, written = head["fingerprint"], head["format"]
+        except Exception:  # noqa: BLE001  # it was being written when the process ended, or edited in any way
+            return None
+        if fingerprint != self._instance.fingerprint:
             raise InputError(f"{path}: the checkpoint belongs to another instance (points, weights, k or constraints)")
-        return plan if head.get("format") == _FORMAT and _is_valid(plan, self._instance) else None
+        return plan if written == _FORMAT and _has_types(plan) and _is_valid(plan, self._instance) else None
 
-    def stored(self, n_parts: int) -> Iterator[tuple[Key, Entries, Path]]:
-        """List what is said to be proven about parts; lines and files that are not whole are left out."""
-        for path in self.folder.glob(f"{_PASSING}*"):
-            path.unlink(missing_ok=True)  # of parts that a resumed run does not know
+    def stored(self, n_parts: int, gap: float = 0.0) -> Iterator[StoredProof]:
+        """List what is said to be proven about parts; lines and files that are not whole are left out.
+
+        Parameters
+        ----------
+        gap
+            What is to be proven now.
+        """
         index = self.folder / "index.jsonl"
         if not index.exists():
             return
@@ -193,7 +221,20 @@ class PartStore:
             path = self.folder / Path(name).name
             is_key = all(type(p) is int and 0 <= p < n_parts for p in key) and len(set(key)) == len(key) > 0
             if is_key and isinstance(entries, list) and path.is_file():
-                yield tuple(sorted(key)), entries, path
+                before = content.get("gap")
+                was_wider = isinstance(before, float) and before > gap
+                yield StoredProof(tuple(sorted(key)), entries, path, was_wider or content.get("is_cut_short") is True)
+
+
+def _has_types(plan: Plan) -> bool:
+    """Whether the arrays of a plan that was read are of the kinds that this program writes."""
+    split = plan.split
+    numbers = (plan.labels, split.start, split.points, split.shared)
+    return (
+        all(array.dtype == np.int64 and array.ndim == 1 for array in numbers)
+        and split.shares.dtype == np.float64
+        and split.shares.ndim == 2
+    )
 
 
 def _is_valid(plan: Plan, instance: Instance) -> bool:
@@ -202,8 +243,9 @@ def _is_valid(plan: Plan, instance: Instance) -> bool:
     chosen = np.concatenate([split.points, split.shared])
     return bool(
         plan.labels.shape == (n,)
+        and plan.labels.min() >= 0
+        and plan.labels.max() < instance.n_clusters
         and 0 <= (plan.iterations or 0) <= _MOST_ITERATIONS
-        and split.start.ndim == 1
         and len(split.start) > 1
         and split.start[0] == 0
         and split.start[-1] == len(split.points)
@@ -213,7 +255,7 @@ def _is_valid(plan: Plan, instance: Instance) -> bool:
         and chosen.max() < n
         and len(np.unique(chosen)) == n
         and split.shares.shape == (split.n_parts, len(split.shared))
-        and (split.shares > 0).all()
+        and (split.shares >= sys.float_info.min).all()
         and all(
             sum(map(Fraction, shares)) <= Fraction(weight)
             for shares, weight in zip(split.shares.T.tolist(), instance.weights[split.shared].tolist(), strict=True)

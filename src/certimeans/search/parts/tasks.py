@@ -18,7 +18,7 @@ from certimeans.bounds.protocol import StopReason
 from certimeans.bounds.relaxation.bounder import WarmStart
 from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.deadline import Deadline
-from certimeans.proof.parts import pack_part, unpack_part
+from certimeans.proof.parts import pack_part, unpack_part, unpack_part_of
 from certimeans.proof.steps import RelaxationStep
 
 Key = tuple[int, ...]
@@ -151,7 +151,7 @@ def _start(part: Part, stored: Stored | None) -> WarmStart | None:
 def _prove_again(key: Key, part: Part, entries: Entries, file: bytes) -> PartOutcome | None:
     """Prove a stored bound again; ``None`` if it proves nothing, whatever the reason."""
     try:
-        step = unpack_part(entries, file)
+        step = unpack_part_of(entries, file, part.members, part.weights if part.has_shares else None)
         value = 0.0 if step is None else prove_part_again(part, step)
     except Exception:  # noqa: BLE001  # a file may be damaged or edited in any way; the part is bounded anew then
         return None

@@ -35,6 +35,8 @@ class PartWorkers(Protocol):
     ----------
     capacity
         How many tasks run at a time.
+    takes_batches
+        Whether it pays to hand out several parts at a time. How many depends on the clock, and what is proven on that.
     failures, failures_elsewhere
         Exceptions of a future that mean: the worker failed, and the task may be tried again; and those among them which
         the task itself cannot have caused.
@@ -43,6 +45,7 @@ class PartWorkers(Protocol):
     """
 
     capacity: int
+    takes_batches: bool
     failures: tuple[type[BaseException], ...]
     failures_elsewhere: tuple[type[BaseException], ...]
     message: str
@@ -66,6 +69,7 @@ class PartWorkers(Protocol):
 class _Workers:
     """What most have in common."""
 
+    takes_batches = True
     failures = LOST
     failures_elsewhere: tuple[type[BaseException], ...] = ()
     message = ""
@@ -89,6 +93,7 @@ class ThreadWorker(_Workers):
     """One thread of this process, which is left behind when a deadline passes."""
 
     capacity = 1
+    takes_batches = False
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
