@@ -93,36 +93,28 @@ def test_pilots_begin_with_the_smallest_size_that_may_be_enough() -> None:
     assert looked_at == [400]
 
 
-def test_tuning_may_make_a_size_smaller_by_half() -> None:
+@pytest.mark.parametrize(("loss", "expected", "looked_at"), [(5.9e-4, 400, [400]), (6.1e-4, 800, [400, 800])])
+def test_tuning_may_make_a_size_smaller_by_half(loss: float, expected: int, looked_at: list[int]) -> None:
     """800 are enough without; 400 with it, or not even then. Sizes below are not tuned."""
     own = {200: 9e-4, 400: 7e-4, 800: 5e-4}
     tuned = []
 
-    def tuned_loss(size: int, loss: float) -> float:
+    def tuned_loss(size: int) -> float:
         tuned.append(size)
         return loss if size == 400 else own[size]
 
-    for loss, expected in ((5.9e-4, 400), (6.1e-4, 800)):
-        chosen = choose_size(
-            given(first=200),
-            lambda *_: Pilot(9e-4, 1.0),
-            own.__getitem__,
-            lambda size, loss=loss: tuned_loss(size, loss),
-        )
-        assert chosen == expected
-    assert tuned == [400, 400, 800]
+    assert choose_size(given(first=200), lambda *_: Pilot(9e-4, 1.0), own.__getitem__, tuned_loss) == expected
+    assert tuned == looked_at
 
 
-def test_parts_that_are_cut_short_far_from_the_gap_are_too_large() -> None:
+@pytest.mark.parametrize(("loss", "expected"), [(5e-3, 200), (1.5e-3, 400)])
+def test_parts_that_are_cut_short_far_from_the_gap_are_too_large(loss: float, expected: int) -> None:
     """Smaller ones are tried then, even if pilots have had their share of the time; not if the gap is near."""
-    for loss, expected in ((5e-3, 200), (1.5e-3, 400)):
-        losses = {400: loss, 200: 1.2e-3}
-        chosen = choose_size(
-            given(seconds=1.0),
-            lambda size, seconds, losses=losses: Pilot(losses[size], 1.01 * seconds, is_cut_short=True),
-            has_time=lambda: False,
-        )
-        assert chosen == expected
+
+    def pilot(size: int, seconds: float) -> Pilot:
+        return Pilot({400: loss, 200: 1.2e-3}[size], 1.01 * seconds, is_cut_short=True)
+
+    assert choose_size(given(seconds=1.0), pilot, has_time=lambda: False) == expected
 
 
 def test_if_no_size_can_reach_the_gap_it_is_as_if_nothing_were_known() -> None:

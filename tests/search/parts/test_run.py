@@ -340,7 +340,8 @@ def test_a_resumed_run_that_is_to_prove_more_does(tmp_path: Path) -> None:
     wide = solve(blobs(), 4, part_size=60, gap=0.4, checkpoint=tmp_path)
     narrow = solve(blobs(), 4, part_size=60, gap=1e-3, checkpoint=tmp_path)
     assert wide.gap > 0.01
-    assert narrow.lower_bound == pytest.approx(solve(blobs(), 4, part_size=60, gap=1e-3).lower_bound, rel=2e-3)
+    fresh = solve(blobs(), 4, part_size=60, gap=1e-3)
+    assert narrow.lower_bound == pytest.approx(fresh.lower_bound, rel=5e-3)  # the split is that of the wider gap
 
 
 def test_parts_that_were_cut_short_are_bounded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

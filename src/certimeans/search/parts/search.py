@@ -178,7 +178,7 @@ class PartsSearch:
         for p, pieces in enumerate(self._pieces):
             self._cover.put_inside((p,), pieces)
         for outcome in self._piloted:
-            self._cover.take(outcome.key, self.store.save(outcome))
+            self._cover.take(outcome.key, self.store.save(outcome, self.limits.gap))
         if plan is not None:
             self._prove_stored(plan)
         todo = [key for key in self._cover.tops if key not in self._cover.known] + short_parts(self._cover)
