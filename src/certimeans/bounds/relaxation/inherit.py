@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 def inherit(iterate: Iterate, parent_weights: FloatArray, child: Relaxation, group_of: IntArray) -> Iterate:
     """Carry a parent's iterate to a child, whose super-point ``group_of[i]`` contains the parent's i."""
-    primal, dual, cuts, sizes = iterate.primal, iterate.dual, iterate.cuts, iterate.size_multipliers
+    # Cuts without multipliers prove nothing, and are found again if they matter.
+    primal, dual, cuts, sizes = iterate.primal, iterate.dual, iterate.cuts.purged(), iterate.size_multipliers
     size = len(parent_weights)
     if child.size < size:
         from scipy.sparse import csr_array  # noqa: PLC0415  # slow to import, and not always needed
