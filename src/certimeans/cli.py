@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from certimeans._version import __version__
 from certimeans.commands import Command, ExitCode, ask, bench, demo, explain, generate, solve, verify, warmup
+from certimeans.commands.parsing import Parser, parse
 from certimeans.commands.streams import usable_streams
 from certimeans.errors import ArgumentError, CertimeansError, InfeasibleError, InputError
 from certimeans.printing import harmless
@@ -30,7 +31,7 @@ _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors become one clear message and an exit code, never a traceback."""
     parser = build_parser()
-    options = parser.parse_args(arguments)
+    options = parse(parser, sys.argv[1:] if arguments is None else arguments)
     command: Command | None = options.command
     if command is None:
         parser.print_help()
@@ -60,9 +61,9 @@ def _run(command: Command, options: argparse.Namespace) -> int:
         return ExitCode.INTERRUPTED
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """Describe all commands and their options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="certimeans",
         description="Provably optimal k-means clustering under must-link and cannot-link constraints.",
     )
@@ -71,6 +72,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND")
     for command in (solve, verify, explain, ask, generate, bench, demo, warmup):
         command.add(commands)
+    for subparser in commands.choices.values():
+        subparser.set_defaults(parser=subparser)
     return parser
 
 

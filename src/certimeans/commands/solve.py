@@ -67,7 +67,12 @@ def add(commands: Commands) -> None:
 
 
 def _part_size(text: str) -> int | str | None:
-    return {"auto": "auto", "none": None}[text] if text in {"auto", "none"} else int(text)
+    if text in {"auto", "none"}:
+        return None if text == "none" else text
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a positive integer, auto or none; got {text!r}") from None
 
 
 def run(options: argparse.Namespace) -> ExitCode:
