@@ -65,13 +65,19 @@ def test_infeasible_input_names_the_pairs_in_the_users_numbering(
         (["-k", "2", "--columns", "y"], "'y'"),
         (["-k", "2", "--gram", "x.csv"], "give the data once: a file of points, --gram or --squared-distances"),
         (["-k", "2", "--jobs", "0"], "--jobs must be an integer other than 0"),
+        (["-k", "2", "--part-size", "0"], "--part-size must be a positive integer, auto or none; got 0"),
+        (["-k", "2", "--partial-labels", "{folder}/two.txt"], "two.txt: 2 labels for 6 points; give one for each"),
+        (["-k", "2", "--constraints", "{folder}/one.txt"], "if the file counts from 1, say so with --one-based"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
     points: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No traceback: the line says what is wrong."""
-    assert main(["solve", str(points), *arguments, "--quiet"]) == 2
+    points.with_name("two.txt").write_text("a\nb\n", encoding="utf-8")
+    points.with_name("one.txt").write_text("ML 1 6\n", encoding="utf-8")
+    given = (text.format(folder=points.parent) for text in arguments)
+    assert main(["solve", str(points), *given, "--quiet"]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
@@ -251,7 +257,7 @@ def test_verify_says_where_a_certificate_fails(tmp_path: Path, capsys: pytest.Ca
     assert json.loads(captured.out)["verified"] is False
     assert "claimed lower bound 0.5, but entry" in captured.err
     assert main(["verify", str(tmp_path / "nowhere")]) == 2
-    assert "certificate.json: no such file" in capsys.readouterr().err
+    assert "there is no certificate.json; name a folder that 'certimeans solve --out' wrote" in capsys.readouterr().err
     assert main(["verify", str(tmp_path), "-k", "2"]) == 2
     assert "only with --data" in capsys.readouterr().err
 

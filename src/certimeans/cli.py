@@ -66,6 +66,10 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="certimeans",
         description="Provably optimal k-means clustering under must-link and cannot-link constraints.",
+        epilog=(
+            "'certimeans COMMAND --help' lists the options of a command. Example: certimeans solve points.csv -k 3 "
+            "--constraints pairs.txt --out result"
+        ),
     )
     parser.add_argument("--version", action="version", version=f"certimeans {__version__}")
     parser.set_defaults(command=None)
@@ -81,6 +85,7 @@ def _fail(error: Exception, code: ExitCode) -> ExitCode:
     message = str(error)
     if isinstance(error, ArgumentError):
         problem = error.problem.replace("None or ", "").replace(", or None", "")  # options are left out instead
+        problem = problem.replace("'auto' or None", "auto or none")
         message = f"{_OPTIONS.get(error.argument, f'--{error.argument}')} {problem}"
     sys.stderr.write(f"certimeans: {harmless(message)}\n")
     return code

@@ -195,6 +195,8 @@ def solve_each(counts: Iterable[int], solve_one: Callable[[int, IntArray | None]
 
 def _checked(counts: Iterable[int]) -> list[int]:
     """Return the numbers of clusters, each once, the smallest first."""
+    if not isinstance(counts, Iterable):
+        raise ArgumentError("n_clusters", f"must be one or more integers, such as range(2, 9); got {counts!r}")
     numbers = list(counts)
     wrong = [k for k in numbers if not isinstance(k, Integral) or isinstance(k, bool)]
     if wrong or not numbers:

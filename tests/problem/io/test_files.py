@@ -366,6 +366,11 @@ class TestUnreadableFiles:
         with pytest.raises(InputError, match="line 3: byte 0x81 is not UTF-8 text; save"):
             reader(file(b"# a\r\n# b\r\n# \x81\n"))
 
+    def test_what_is_no_text_at_all_is_called_that(self, reader: Reader, file: FileWriter) -> None:
+        """The beginning of a picture: another encoding would not help."""
+        with pytest.raises(InputError, match="this is not a text file"):
+            reader(file(b"\x89PNG\r\n\x1a\n\0\0\0"))
+
     def test_truncated_utf_16_is_refused(self, reader: Reader, file: FileWriter) -> None:
         """An odd byte at the end is not text."""
         with pytest.raises(InputError, match=r"line 2: .* is not UTF-16"):
@@ -447,7 +452,8 @@ def test_a_file_may_state_no_constraints(file: FileWriter, text: str) -> None:
         ("ML 0 9999999999999999999\n", "line 1: .*there is no point 9999999999999999999"),
         ("ML 0 -1\n", "line 1: .*there is no point -1; they are numbered 0 to 4"),
         ("ML 0 1\nCL 3 3\n", "line 2: 'CL 3 3': a pair needs two different points"),
-        ("ML 0 5\n", "line 1: .*there is no point 5; they are numbered 0 to 4"),
+        ("ML 0 5\n", "line 1: .*there is no point 5; they are numbered 0 to 4; if the file counts from 1"),
+        ("ML 0 6\n", "line 1: .*there is no point 6; they are numbered 0 to 4$"),
         ("DELTA -1\n", "line 1: 'DELTA -1': a distance must be a finite number"),
         ("GAMMA inf\n", "line 1: .*a distance must be"),
         ("DELTA 1e999\n", "line 1: .*a distance must be"),
