@@ -69,7 +69,7 @@ def checked_result(
 
 
 def _hint(instance: Instance, outcome: SearchOutcome) -> str:
-    """Name a number that costs all others their digits, if the gap stays open for want of these."""
+    """Name a number that costs all others their digits, if the gap stays open because these are missing."""
     is_open = outcome.status is SolveStatus.INTERRUPTED and outcome.is_complete and instance.geometry == "points"
     entry = farthest_entry(instance.points) if is_open else None
     if entry is None:
@@ -79,7 +79,7 @@ def _hint(instance: Instance, outcome: SearchOutcome) -> str:
 
 
 def _undecided(presolved: Presolved, clustering: Clustering | None) -> str:
-    """Say that nobody knows whether there is a clustering."""
+    """Say that it is not known whether there is a clustering, if so."""
     if clustering is not None or presolved.colouring is not None or presolved.instance.limits is None:
         return ""
     return "it is undecided whether any clustering keeps the limits on sizes"

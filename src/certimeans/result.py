@@ -308,7 +308,7 @@ class SolveResult:
         count
             How many pairs are wanted; there may be fewer.
         decided
-            Pairs whose other answer is proven to cost more than so many per cent are decided and left out.
+            Pairs whose other answer is proven to cost more than this many per cent are decided and left out.
         gap, time_limit, n_jobs
             As for :meth:`constraint_prices`.
 

@@ -50,7 +50,7 @@ def prepare_for_parts() -> None:
 
 
 def is_preparing() -> bool:
-    """Whether a tiny problem is being solved only to compile; Ctrl-C then acts as ever and ends all at once."""
+    """Whether a tiny problem is being solved only to compile; Ctrl-C then acts as usual and ends all at once."""
     return _PREPARATION.is_running
 
 

@@ -21,7 +21,7 @@ def interruptible(deadline: Deadline) -> Iterator[None]:
 
     def stop(number: int, _: object) -> None:
         deadline.request_stop()
-        signal.signal(number, before[signal.Signals(number)] or signal.SIG_DFL)  # a second signal acts as ever
+        signal.signal(number, before[signal.Signals(number)] or signal.SIG_DFL)  # a second signal acts as usual
 
     try:
         for number in before:
