@@ -1,8 +1,8 @@
 """Tiny problems that call every compiled function, so that compilation is over before a clock starts.
 
 Each part compiles what some instances need. Two processes share the parts, by how long they take. When a compiled
-function is new, or called with new types, extend a part here: ``tests/test_compilation.py`` names the functions that no
-part calls.
+function is new, or called with new types, extend a part here: ``tests/compilation/test_warmup.py`` names the functions
+that no part calls.
 """
 
 from __future__ import annotations
