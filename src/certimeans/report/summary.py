@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from certimeans._version import __version__
-from certimeans.printing import percent_up, rounded_down, rounded_up
+from certimeans.printing import percent_up, text_down, text_up
 from certimeans.status import finite_or_none
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ def summary_of(result: SolveResult) -> str:
         *([f"left out     {left_out} of weight zero"] if left_out else []),
         *([f"left out     {dropped} of {rows} rows, for missing values"] if dropped else []),
         f"status       {result.status}{f' ({result.message})' if result.message else ''}",
-        f"objective    {rounded_up(result.objective, 10)}",
-        f"lower bound  {rounded_down(result.lower_bound, 10)}  (proven)",
+        f"objective    {text_up(result.objective, 10)}",
+        f"lower bound  {text_down(result.lower_bound, 10)}  (proven)",
         f"gap          {percent_up(result.gap)}",
         f"nodes        {result.nodes}",
         *([f"parts        {described}"] if (described := describe_parts(result)) else []),
