@@ -77,6 +77,24 @@ def entry_of_two_branches(content: Content, arrays: Arrays) -> None:
 
 
 @tampering
+def entry_of_both_sides_of_a_branch(content: Content, arrays: Arrays) -> None:
+    """All entries are reached, and what they prove holds anywhere: only that one is reached twice is wrong."""
+    proof, last = content["proof"], len(content["proof"]) - 1
+    branches = [step for entry in proof for step in entry if step["kind"] == "branch"]
+    branch = next((step for step in branches if last in {step["together"], step["apart"]}), None)
+    need(branch is not None and content["geometry"] == "points")
+    assert branch is not None
+    other = branch["apart"] if branch["together"] == last else branch["together"]
+    need(not any(step["kind"] == "branch" for step in (*proof[last], *proof[other])))
+    for name in [name for name in arrays if name.startswith((f"e{last}s", f"e{other}s"))]:
+        del arrays[name]
+    branch["together"] = branch["apart"] = other
+    proof[other] = [{"kind": "covariance"}]
+    proof.pop()
+    content["lower_bound"] = 0.0
+
+
+@tampering
 def entry_of_no_branch(content: Content, arrays: Arrays) -> None:
     content["proof"].append([{"kind": "infeasible"}])
 
