@@ -15,8 +15,8 @@ from pathlib import Path
 PICTURE = Path(__file__).parent / "images" / "imports.svg"
 PACKAGE = Path(__file__).parents[1] / "src" / "certimeans"
 ROOMS = (
-    "problem", "presolve", "heuristics", "proof", "bounds", "search", "certificate", "report", "baselines", "bench",
-    "commands",
+    "problem", "presolve", "heuristics", "proof", "bounds", "search", "certificate", "analysis", "report", "baselines",
+    "bench", "commands",
 )  # fmt: skip
 CELL, LEFT, TOP = 36, 104, 92
 

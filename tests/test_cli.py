@@ -65,16 +65,58 @@ def test_infeasible_input_names_the_pairs_in_the_users_numbering(
         (["-k", "2", "--columns", "y"], "'y'"),
         (["-k", "2", "--gram", "x.csv"], "give the data once: a file of points, --gram or --squared-distances"),
         (["-k", "2", "--jobs", "0"], "--jobs must be an integer other than 0"),
+        (["-k", "2", "--part-size", "0"], "--part-size must be a positive integer, auto or none; got 0"),
+        (["-k", "2", "--partial-labels", "{folder}/two.txt"], "two.txt: 2 labels for 6 points; give one for each"),
+        (["-k", "2", "--constraints", "{folder}/one.txt"], "if the file counts from 1, say so with --one-based"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
     points: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No traceback: the line says what is wrong."""
-    assert main(["solve", str(points), *arguments, "--quiet"]) == 2
+    points.with_name("two.txt").write_text("a\nb\n", encoding="utf-8")
+    points.with_name("one.txt").write_text("ML 1 6\n", encoding="utf-8")
+    given = (text.format(folder=points.parent) for text in arguments)
+    assert main(["solve", str(points), *given, "--quiet"]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{}", "-k", "3", "--sizes", "2", "2", "2"], "write the sizes with commas and without spaces: --sizes 2,2,2"),
+        (["--sizes", "2", "2", "2", "-k", "3", "{}"], "write the sizes with commas and without spaces: --sizes 2,2,2"),
+        (["{}", "-k", "2", "--standardise"], "unrecognized arguments: --standardise; did you mean --standardize?"),
+        (["{}", "--n-clusters", "2"], "unrecognized arguments: --n-clusters 2; did you mean -k?"),
+        (["{}", "-k", "2", "--nothing-like-it"], "unrecognized arguments: --nothing-like-it ("),
+        (["{}", "-k", "2", "--part-size", "some"], "--part-size: must be a positive integer, auto or none; got 'some'"),
+        (["{}", "-k", "2", "--gap", "small"], "argument --gap: invalid float value: 'small'"),
+    ],
+)
+def test_what_was_typed_wrongly_is_one_line_that_says_what_to_write(
+    points: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the list of all options before it, which is a screen long."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["solve", *(text.format(points) for text in arguments)])
+    error = capsys.readouterr().err
+    assert error.startswith("certimeans solve: ")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_an_empty_line_among_labels_is_an_unknown_class(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sizes need every class, so that they are not wrong by one; empty lines at the end are no points."""
+    labels, out = tmp_path / "labels.txt", tmp_path / "constraints.json"
+    labels.write_text("a\nb\n\nb\n", encoding="utf-8")
+    assert main(["generate", str(labels), "--sizes", "-o", str(out)]) == 2
+    assert "label 2, counted from 0, is unknown" in (message := capsys.readouterr().err)
+    assert "an empty line is a point whose class is unknown: remove it" in message
+    labels.write_text("a\nb\nb\n\n\n", encoding="utf-8")
+    assert main(["generate", str(labels), "--sizes", "-o", str(out)]) == 0
+    assert json.loads(out.read_text(encoding="utf-8"))["sizes"] == [1, 2]
 
 
 def test_constraints_that_verify_is_not_given_are_named(points: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,7 +257,7 @@ def test_verify_says_where_a_certificate_fails(tmp_path: Path, capsys: pytest.Ca
     assert json.loads(captured.out)["verified"] is False
     assert "claimed lower bound 0.5, but entry" in captured.err
     assert main(["verify", str(tmp_path / "nowhere")]) == 2
-    assert "certificate.json: no such file" in capsys.readouterr().err
+    assert "there is no certificate.json; name a folder that 'certimeans solve --out' wrote" in capsys.readouterr().err
     assert main(["verify", str(tmp_path), "-k", "2"]) == 2
     assert "only with --data" in capsys.readouterr().err
 

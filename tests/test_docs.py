@@ -11,6 +11,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+SOURCE = re.compile(r"`([\w/]+\.py)`")
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 
 
@@ -54,6 +55,26 @@ def broken_links(page: Path) -> list[str]:
 def test_links_lead_somewhere(page: Path) -> None:
     """Every relative link has a target, with its heading; MkDocs publishes nothing from outside docs/."""
     assert broken_links(page) == []
+
+
+def missing_sources(page: Path) -> list[str]:
+    """Return Python files that a page names in its text, as `a/b.py`, and that are nowhere in the repository."""
+    folders = (ROOT / name for name in ("src", "tests", "docs", "examples", "tools", "benchmarks"))
+    known = [path.as_posix() for folder in folders for path in folder.rglob("*.py")]
+    return [name for name in SOURCE.findall(prose(page)) if not any(path.endswith(f"/{name}") for path in known)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_source_files_that_a_page_names_exist(page: Path) -> None:
+    """A file that was moved or split is named as it is now."""
+    assert missing_sources(page) == []
+
+
+def test_missing_sources_are_noticed(tmp_path: Path) -> None:
+    """A file that is there, by the end of its path, and two that are not."""
+    page = tmp_path / "page.md"
+    page.write_text("`solver.py`, `search/tree.py`, `search/trees.py` and `olver.py`\n", encoding="utf-8")
+    assert missing_sources(page) == ["search/trees.py", "olver.py"]
 
 
 def test_broken_links_are_noticed(tmp_path: Path) -> None:

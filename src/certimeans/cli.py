@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from certimeans._version import __version__
 from certimeans.commands import Command, ExitCode, ask, bench, demo, explain, generate, solve, verify, warmup
+from certimeans.commands.parsing import Parser, parse
 from certimeans.commands.streams import usable_streams
 from certimeans.errors import ArgumentError, CertimeansError, InfeasibleError, InputError
 from certimeans.printing import harmless
@@ -30,7 +31,7 @@ _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; errors become one clear message and an exit code, never a traceback."""
     parser = build_parser()
-    options = parser.parse_args(arguments)
+    options = parse(parser, sys.argv[1:] if arguments is None else arguments)
     command: Command | None = options.command
     if command is None:
         parser.print_help()
@@ -60,17 +61,23 @@ def _run(command: Command, options: argparse.Namespace) -> int:
         return ExitCode.INTERRUPTED
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """Describe all commands and their options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="certimeans",
         description="Provably optimal k-means clustering under must-link and cannot-link constraints.",
+        epilog=(
+            "'certimeans COMMAND --help' lists the options of a command. Example: certimeans solve points.csv -k 3 "
+            "--constraints pairs.txt --out result"
+        ),
     )
     parser.add_argument("--version", action="version", version=f"certimeans {__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="COMMAND")
     for command in (solve, verify, explain, ask, generate, bench, demo, warmup):
         command.add(commands)
+    for subparser in commands.choices.values():
+        subparser.set_defaults(parser=subparser)
     return parser
 
 
@@ -78,6 +85,7 @@ def _fail(error: Exception, code: ExitCode) -> ExitCode:
     message = str(error)
     if isinstance(error, ArgumentError):
         problem = error.problem.replace("None or ", "").replace(", or None", "")  # options are left out instead
+        problem = problem.replace("'auto' or None", "auto or none")
         message = f"{_OPTIONS.get(error.argument, f'--{error.argument}')} {problem}"
     sys.stderr.write(f"certimeans: {harmless(message)}\n")
     return code

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from certimeans import printing
 from certimeans._typing import IntArray
 from certimeans.analysis.frames import pandas
 from certimeans.analysis.questions import Answer, Change, Interval, Link, Questions, StatedKind, opposite, stated_links
 from certimeans.arguments import as_n_jobs
 from certimeans.errors import InputError
 from certimeans.presolve.graph import connected
-from certimeans.printing import percent_down, percent_up
+from certimeans.printing import percent_down, percent_up, text_down, text_up
 from certimeans.problem.instance import Instance
 from certimeans.problem.rounding import rounded_down, rounded_up
 from certimeans.result import SolveResult
@@ -174,7 +173,7 @@ class ConstraintPrices(Sequence[ConstraintPrice]):
         """Say in a table what the constraints cost."""
         if not self._prices and not self.groups:
             return "there are no constraints, so none costs anything"
-        low, high = printing.rounded_down(self.cost.low), printing.rounded_up(self.cost.high)
+        low, high = text_down(self.cost.low), text_up(self.cost.high)
         lines = [f"the optimum with all constraints lies between {low} and {high}"]
         everything = [*self.groups, *self._prices]
         titles = [price.title() for price in everything]
@@ -201,7 +200,7 @@ def interval_in_words(interval: Interval) -> str:
     """Write an interval of costs, rounded outwards."""
     if interval.high == 0:
         return "0"
-    low, high = printing.rounded_down(interval.low, 5), printing.rounded_up(interval.high, 5)
+    low, high = text_down(interval.low, 5), text_up(interval.high, 5)
     return low if low == high else f"{low} to {'?' if math.isinf(interval.high) else high}"
 
 

@@ -8,33 +8,28 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # control, format, surrogates, line and paragraph ends
 _SMALLEST_SHOWN = Decimal("0.000001")
+_EXACT = Context(prec=2_000)
+"""Enough digits for every float."""
 
 
-def rounded_down(value: float, digits: int = 8) -> str:
+def text_down(value: float, digits: int = 8) -> str:
     """Write a proven lower bound: never more than was proven."""
     return _rounded(value, Context(digits, ROUND_FLOOR))
 
 
-def rounded_up(value: float, digits: int = 8) -> str:
+def text_up(value: float, digits: int = 8) -> str:
     """Write a cost: never less than it is."""
     return _rounded(value, Context(digits, ROUND_CEILING))
 
 
 def percent_up(share: float) -> str:
     """Write a gap in per cent with three digits, at most six decimals: never less than it is."""
-    if not math.isfinite(share):
-        return "unknown"
-    number = Context(3, ROUND_CEILING).create_decimal_from_float(100 * share)
-    number = number.quantize(_SMALLEST_SHOWN, ROUND_CEILING)
-    text = f"{number:f}"
-    return f"{text.rstrip('0').rstrip('.')} %"
+    return _percent(share, ROUND_CEILING)
 
 
 def percent_down(share: float) -> str:
     """Write a share in per cent likewise, but never more than it is."""
-    number = Context(3, ROUND_FLOOR).create_decimal_from_float(100 * share)
-    text = f"{number.quantize(_SMALLEST_SHOWN, ROUND_FLOOR):f}"
-    return f"{text.rstrip('0').rstrip('.')} %"
+    return _percent(share, ROUND_FLOOR)
 
 
 def harmless(text: str) -> str:
@@ -48,3 +43,12 @@ def _rounded(value: float, context: Context) -> str:
     if not math.isfinite(value):
         return "unknown"
     return f"{float(context.create_decimal_from_float(value)):.{context.prec}g}"
+
+
+def _percent(share: float, rounding: str) -> str:
+    if not math.isfinite(share):
+        return "unknown"
+    exact = Decimal(share).scaleb(2, _EXACT)  # a product of floats might be rounded to the other side
+    number = Context(3, rounding).create_decimal(exact).quantize(_SMALLEST_SHOWN, rounding)
+    text = f"{number:f}"
+    return f"{text.rstrip('0').rstrip('.')} %"

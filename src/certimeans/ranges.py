@@ -12,7 +12,7 @@ from certimeans._typing import IntArray
 from certimeans.analysis.choices import Choice, agreement, silhouette, start_for_next
 from certimeans.analysis.frames import pandas
 from certimeans.errors import ArgumentError, InfeasibleError
-from certimeans.printing import rounded_down, rounded_up
+from certimeans.printing import text_down, text_up
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.solver import solve
 from certimeans.status import finite_or_none
@@ -90,8 +90,8 @@ class RangeResult(Mapping[int, SolveResult]):
         lines = [f"{'k':>3} " + " ".join(f"{title:>{width}}" for title, width in zip(head, _WIDTHS, strict=True))]
         for c in self.choices():
             cells = (
-                "-" if c.cost is None else rounded_up(c.cost),
-                "-" if c.lower_bound is None else rounded_down(c.lower_bound),
+                "-" if c.cost is None else text_up(c.cost),
+                "-" if c.lower_bound is None else text_down(c.lower_bound),
                 _number(None if c.gap is None else math.ceil(1e6 * c.gap) / 1e4, ".4f"),
                 _number(None if c.explained is None else 100 * c.explained, ".1f", " %"),
                 _number(c.silhouette, ".3f"),
@@ -195,6 +195,8 @@ def solve_each(counts: Iterable[int], solve_one: Callable[[int, IntArray | None]
 
 def _checked(counts: Iterable[int]) -> list[int]:
     """Return the numbers of clusters, each once, the smallest first."""
+    if not isinstance(counts, Iterable):
+        raise ArgumentError("n_clusters", f"must be one or more integers, such as range(2, 9); got {counts!r}")
     numbers = list(counts)
     wrong = [k for k in numbers if not isinstance(k, Integral) or isinstance(k, bool)]
     if wrong or not numbers:

@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certimeans._typing import FloatArray, IntArray
-from certimeans._version import __version__
 from certimeans.errors import InputError
 from certimeans.presolve.weightless import WithoutWeightless
-from certimeans.printing import percent_up, rounded_down, rounded_up
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
 from certimeans.problem.table import SourceTable
+from certimeans.report.summary import describe_parts, plain_data_of, summary_of
 from certimeans.search.limits import Progress
 from certimeans.search.statistics import RunStatistics
 from certimeans.search.tree import Tree, TreeNode
-from certimeans.status import SolveStatus, finite_or_none, relative_gap
+from certimeans.status import SolveStatus, relative_gap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,42 +189,11 @@ class SolveResult:
 
     def summary(self) -> str:
         """Say in a few lines what was solved and what is proven."""
-        left_out = 0 if self.reduction is None else len(self.reduction.weightless)
-        rows = 0 if self.source is None else self.source.n_rows
-        dropped = 0 if self.source is None else rows - len(self.source.row_of_point)
-        lines = [
-            f"{self.instance}",
-            *([f"left out     {left_out} of weight zero"] if left_out else []),
-            *([f"left out     {dropped} of {rows} rows, for missing values"] if dropped else []),
-            f"status       {self.status}{f' ({self.message})' if self.message else ''}",
-            f"objective    {rounded_up(self.objective, 10)}",
-            f"lower bound  {rounded_down(self.lower_bound, 10)}  (proven)",
-            f"gap          {percent_up(self.gap)}",
-            f"nodes        {self.nodes}",
-            *([f"parts        {described}"] if (described := self.describe_parts()) else []),
-            f"time         {self.seconds:.2f} s",
-        ]
-        return "\n".join(lines)
+        return summary_of(self)
 
     def describe_parts(self) -> str:
         """Say in a sentence how the points were bounded by parts; nothing if they were bounded together."""
-        parts = self.statistics.parts
-        if parts is None:
-            return ""
-        n = self.instance.n_points
-        said = f"{n:,} points were bounded in {parts.count:,} parts of about {round(n / parts.count):,}"
-        if parts.bounded > parts.count:
-            said += ", some of them in smaller pieces"
-        if parts.shared:
-            said += f", which share {parts.shared:,} of them by weight"
-        if parts.links_left_out:
-            said += (
-                f"; the bound does without {parts.links_left_out:,} of {parts.links:,} cannot-links, which join "
-                "different parts (the clustering keeps them all)"
-            )
-        if self.instance.limits is not None:
-            said += "; the bound does without the limits on sizes (the clustering keeps them)"
-        return said
+        return describe_parts(self)
 
     __repr__ = summary
 
@@ -340,7 +308,7 @@ class SolveResult:
         count
             How many pairs are wanted; there may be fewer.
         decided
-            Pairs whose other answer is proven to cost more than so many per cent are decided and left out.
+            Pairs whose other answer is proven to cost more than this many per cent are decided and left out.
         gap, time_limit, n_jobs
             As for :meth:`constraint_prices`.
 
@@ -360,51 +328,7 @@ class SolveResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, as ``certimeans solve --json`` prints it."""
-        return {
-            "status": str(self.status),
-            "message": self.message,
-            "objective": finite_or_none(self.objective),
-            "lower_bound": finite_or_none(self.lower_bound),
-            "gap": finite_or_none(self.gap),
-            "target_gap": self.target_gap,
-            "root_lower_bound": finite_or_none(self.root_lower_bound),
-            "root_gap": finite_or_none(self.root_gap),
-            "root_time": self.root_seconds,
-            "nodes": self.nodes,
-            "time": self.seconds,
-            "n": self.instance.n_points,
-            "d": self.instance.n_features if self.instance.geometry == "points" else None,
-            "k": self.instance.n_clusters,
-            "must_links": len(self.instance.must_link),
-            "cannot_links": len(self.instance.cannot_link),
-            **self._sizes(),
-            "size": self.size,
-            "cuts": self.cuts,
-            "rounds": self.rounds,
-            "parts": self.parts,
-            "part_size": self.part_size,
-            "labels": self.row_labels(),
-            "weightless": [] if self.reduction is None else self.reduction.weightless.tolist(),
-            "missing": {} if self.source is None else self.source.missing,
-            "notes": list(self.notes),
-            "seed": self.seed,
-            "version": __version__,
-        }
-
-    def _sizes(self) -> dict[str, Any]:
-        """Return what was stated about sizes, and the sizes: points, or sums of capacities, by cluster."""
-        stated, limits, clustering = self.instance.constraints.cluster_sizes, self.instance.limits, self.clustering
-        totals: list[float] | None = None
-        if clustering is not None and limits is not None:
-            totals = [limits.as_number(t) for t in limits.totals(clustering.labels, clustering.n_clusters)]
-        elif clustering is not None:
-            totals = clustering.sizes.tolist()
-        return {
-            "size_min": None if stated is None else stated.size_min,
-            "size_max": None if stated is None else stated.size_max,
-            "sizes": None if stated is None or stated.sizes is None else list(stated.sizes),
-            "cluster_sizes": totals,
-        }
+        return plain_data_of(self)
 
     def to_json(self) -> str:
         """Return the result as one JSON object."""

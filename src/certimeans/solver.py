@@ -1,4 +1,4 @@
-"""The whole pipeline on one screen.
+"""The whole pipeline on one screen: :func:`solve_instance`; :func:`solve` turns what users pass into an instance.
 
 The module is not called ``solve``, so that ``certimeans.solve`` is the function, whatever was imported first.
 """
@@ -6,12 +6,8 @@ The module is not called ``solve``, so that ``certimeans.solve`` is the function
 from __future__ import annotations
 
 import logging
-import math
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,44 +17,36 @@ from numpy.typing import ArrayLike
 
 from certimeans.arguments import LinkBy, as_n_jobs, as_part_size, as_positions, as_seed, as_source, with_notes
 from certimeans.blas import one_blas_thread
+from certimeans.conclusion import checked_result
 from certimeans.deadline import Deadline
-from certimeans.errors import InfeasibleError, InputError, InternalError
+from certimeans.errors import InfeasibleError, InputError
 from certimeans.heuristics.quick import quick_clustering
-from certimeans.presolve.conflicts import no_clustering_within
 from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.presolve.weightless import WithoutWeightless, leave_out_weightless
-from certimeans.problem.clustering import Clustering, as_labels
+from certimeans.problem.clustering import as_labels
 from certimeans.problem.constraints import Constraints, PairsLike
 from certimeans.problem.instance import Instance, one_table
 from certimeans.problem.io.points import PointsFile
-from certimeans.problem.scaling import farthest_entry
 from certimeans.report.progress import logged
-from certimeans.result import SolveResult, SolveStatus
-from certimeans.search.checkpoint import CheckpointStore, SavedSearch
-from certimeans.search.checkpointer import Checkpointer
-from certimeans.search.coordinator import Coordinator, SearchOutcome
-from certimeans.search.evaluate import resumed_inheritance
-from certimeans.search.executors import make_workers
+from certimeans.result import SolveResult
+from certimeans.search.branch_and_bound import branch_and_bound
+from certimeans.search.checkpoint import CheckpointStore
 from certimeans.search.history import History
 from certimeans.search.incumbent import Incumbent
+from certimeans.search.interruption import interruptible
 from certimeans.search.limits import Limits, Progress
 from certimeans.search.node import Inheritance
 from certimeans.search.outside import find_plugins
 from certimeans.search.parts.choice import is_by_parts
-from certimeans.search.resume import prove_tree, warm_start_steps
 from certimeans.search.settings import NodeSettings
-from certimeans.search.statistics import peak_memory
-from certimeans.search.tree import TreeStatus
 from certimeans.settings import SolverSettings
-from certimeans.status import pruning_cost
-from certimeans.warmup import is_preparing, prepare
+from certimeans.warmup import prepare
 
 _LOGGER = logging.getLogger("certimeans")
 _SMALLEST_GAP = 1e-10
 """About what rounding leaves provable where the cost is a tenth of the scatter; less where it is smaller."""
 _SECONDS_PER_NUMBER = 1e-7
 """Time to prove the cost of a clustering, for each number in the table."""
-_LARGE_TABLE = 1_000_000
 
 
 def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of MIP solvers expect
@@ -250,10 +238,9 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
     prepare(instance)  # compilation does not count towards the time limit
     deadline = Deadline(_seconds_to_search(limits.seconds, instance))
     history = History(callback)
-    with _interruptible(deadline), one_blas_thread():
-        folder = None if checkpoint is None else Path(checkpoint)
-        store = None if folder is None else CheckpointStore(folder, instance)
-        saved = None if store is None else _load(store)
+    with interruptible(deadline), one_blas_thread():
+        store = None if checkpoint is None else CheckpointStore(Path(checkpoint), instance)
+        saved = None if store is None else store.open()
         history.begin()
         presolved = presolve(instance, deadline)
         history.say(presolved.describe(), deadline.elapsed())
@@ -272,35 +259,28 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
                 seed=seed,
                 n_jobs=n_jobs,
                 executor=executor,
-                folder=folder,
+                folder=None if store is None else store.folder,
                 on_progress=history.add,
                 settings=settings,
             )
         else:
-            workers = make_workers(presolved, n_jobs, executor, deadline)
-            try:
-                coordinator = Coordinator(
-                    workers,
-                    incumbent,
-                    limits,
-                    deadline,
-                    seed,
-                    history.add,
-                    Checkpointer(store),
-                    settings,
-                )
-                coordinator.start_from(None if start is None else start(presolved))
-                if saved is not None:
-                    _resume(coordinator, saved, presolved)
-                    history.say(_describe_resumed(coordinator, checkpoint), deadline.elapsed())
-                elif checkpoint is not None:
-                    history.say(f"saved:    every few seconds in {checkpoint}", deadline.elapsed())
-                outcome = coordinator.run()
-            finally:
-                workers.close()
+            outcome = branch_and_bound(
+                presolved,
+                incumbent,
+                limits,
+                deadline,
+                history,
+                seed=seed,
+                n_jobs=n_jobs,
+                executor=executor,
+                store=store,
+                saved=saved,
+                settings=settings,
+                start=None if start is None else start(presolved),
+            )
         if incumbent.clustering is None:
             _offer_any(incumbent, presolved, seed)
-    return _checked(presolved, incumbent, outcome, history, limits.gap, seed, deadline.elapsed())
+    return checked_result(presolved, incumbent, outcome, history, limits.gap, seed, deadline.elapsed())
 
 
 def _offer_any(incumbent: Incumbent, presolved: Presolved, seed: int) -> None:
@@ -313,119 +293,3 @@ def _offer_any(incumbent: Incumbent, presolved: Presolved, seed: int) -> None:
 def _seconds_to_search(seconds: float | None, instance: Instance) -> float | None:
     """Leave a little of the time for checking the last clustering: a second for a million points."""
     return None if seconds is None else seconds - min(0.1 * seconds, _SECONDS_PER_NUMBER * instance.table.size)
-
-
-def _load(store: CheckpointStore) -> SavedSearch | None:
-    store.prepare()
-    return store.load()
-
-
-def _resume(coordinator: Coordinator, saved: SavedSearch, presolved: Presolved) -> None:
-    """Go on with a saved search; its labels are checked like any others, and its proofs are proven again."""
-    incumbent = coordinator.incumbent
-    if saved.labels is not None:
-        incumbent.offer(saved.labels, "checkpoint")
-    coordinator.workers.publish(incumbent.cost)
-    enough = pruning_cost(incumbent.cost, coordinator.limits.gap)
-    resumed = prove_tree(saved.tree, presolved, enough, coordinator.deadline)
-    tree = resumed.tree
-
-    def warm_start(number: int) -> Inheritance | None:
-        steps = warm_start_steps(tree, number)
-        return resumed_inheritance(presolved, tree.decisions(number), steps) if steps else None
-
-    coordinator.resume(resumed, saved.statistics, warm_start)
-
-
-def _describe_resumed(coordinator: Coordinator, folder: str | Path | None) -> str:
-    """Say from where a search goes on."""
-    nodes = coordinator.tree.nodes
-    n_open = sum(node.status is TreeStatus.OPEN for node in nodes)
-    cost = coordinator.incumbent.cost
-    incumbent = f"incumbent {cost:.8g}" if cost < float("inf") else "no clustering yet"
-    return f"resumed:  from {folder}, {len(nodes)} nodes ({n_open} open), {incumbent}"
-
-
-def _checked(
-    presolved: Presolved,
-    incumbent: Incumbent,
-    outcome: SearchOutcome,
-    history: History,
-    target_gap: float,
-    seed: int,
-    seconds: float,
-) -> SolveResult:
-    """Build the result and check it against itself: better no result than a wrong one."""
-    instance = presolved.instance
-    instance.check_unchanged()
-    clustering = incumbent.clustering
-    if clustering is not None:
-        # The incumbent was checked when it came in; once more unless that takes longer than one waits after a Ctrl-C.
-        again = (
-            clustering if instance.table.size > _LARGE_TABLE else Clustering.from_labels(instance, clustering.labels)
-        )
-        if not again.satisfies(instance) or again.cost != clustering.cost or outcome.lower_bound > again.cost:
-            raise InternalError("the result contradicts itself; please report this with the data")
-    elif outcome.is_complete and outcome.lower_bound == math.inf and instance.limits is not None:
-        raise InfeasibleError(no_clustering_within(instance))
-    elif outcome.status is SolveStatus.OPTIMAL:
-        raise InternalError("the search ended without a clustering and without a proof; please report this")
-    undecided = _undecided(presolved, clustering)
-    statistics = replace(
-        outcome.statistics,
-        size=presolved.super_points.size,
-        root_lower_bound=min(outcome.statistics.root_lower_bound, incumbent.cost),
-        seconds=seconds,
-        peak_memory=peak_memory(),
-    )
-    return SolveResult(
-        instance=instance,
-        status=outcome.status,
-        clustering=clustering,
-        lower_bound=outcome.lower_bound,
-        statistics=statistics,
-        target_gap=target_gap,
-        seed=seed,
-        message="; ".join(filter(None, [outcome.message + _hint(instance, outcome), undecided])),
-        history=tuple(history.entries),
-        search_tree=outcome.tree,
-        is_complete=outcome.is_complete,
-    )
-
-
-def _hint(instance: Instance, outcome: SearchOutcome) -> str:
-    """Name a number that costs all others their digits, if the gap stays open for want of these."""
-    is_open = outcome.status is SolveStatus.INTERRUPTED and outcome.is_complete and instance.geometry == "points"
-    entry = farthest_entry(instance.points) if is_open else None
-    if entry is None:
-        return ""
-    value = instance.points[entry]
-    return f"; points[{entry[0]}, {entry[1]}] = {value:.6g} lies far from all others: is it a mistake or a fill value?"
-
-
-def _undecided(presolved: Presolved, clustering: Clustering | None) -> str:
-    """Say that nobody knows whether there is a clustering."""
-    if clustering is not None or presolved.colouring is not None or presolved.instance.limits is None:
-        return ""
-    return "it is undecided whether any clustering keeps the limits on sizes"
-
-
-@contextmanager
-def _interruptible(deadline: Deadline) -> Iterator[None]:
-    """Let the first Ctrl-C or SIGTERM end the search cleanly; only the main thread can listen."""
-    if threading.current_thread() is not threading.main_thread() or is_preparing():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def stop(number: int, _: object) -> None:
-        deadline.request_stop()
-        signal.signal(number, before[signal.Signals(number)] or signal.SIG_DFL)  # a second signal acts as ever
-
-    try:
-        for number in before:
-            signal.signal(number, stop)
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler or signal.SIG_DFL)

@@ -1,8 +1,8 @@
 """Tiny problems that call every compiled function, so that compilation is over before a clock starts.
 
 Each part compiles what some instances need. Two processes share the parts, by how long they take. When a compiled
-function is new, or called with new types, extend a part here: ``tests/test_compilation.py`` names the functions that no
-part calls.
+function is new, or called with new types, extend a part here: ``tests/compilation/test_warmup.py`` names the functions
+that no part calls.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def prepare_for_parts() -> None:
 
 
 def is_preparing() -> bool:
-    """Whether a tiny problem is being solved only to compile; Ctrl-C then acts as ever and ends all at once."""
+    """Whether a tiny problem is being solved only to compile; Ctrl-C then acts as usual and ends all at once."""
     return _PREPARATION.is_running
 
 

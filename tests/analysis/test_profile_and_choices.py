@@ -70,8 +70,9 @@ def test_a_number_that_constraints_forbid_is_a_row_without_numbers() -> None:
         results[2]
     with pytest.raises(InfeasibleError):
         solve_range(POINTS, [1, 2], cannot_link=apart)
-    with pytest.raises(InputError, match="n_clusters must be one or more integers"):
-        solve_range(POINTS, [])
+    for wrong in (range(0), 3):
+        with pytest.raises(InputError, match="n_clusters must be one or more integers"):
+            solve_range(POINTS, wrong)  # type: ignore[arg-type]
 
 
 def test_the_start_for_the_next_number_keeps_every_constraint() -> None:

@@ -197,6 +197,7 @@ def test_large_proofs_agree_in_both_arithmetics(tmp_path: Path) -> None:
 @pytest.mark.parametrize("geometry", ["points", "standardized"])
 def test_optima_of_any_magnitude_are_reached(geometry: str, magnitude: str, tmp_path: Path) -> None:
     """Branched down to single clusterings, floats prove the optimum up to 1e-11 of the scatter, and never more."""
+    reached = 0
     for seed in range(100, 110):
         task = drawn(seed, geometry, magnitude)
         best = None if task is None else task.optimum()
@@ -206,3 +207,5 @@ def test_optima_of_any_magnitude_are_reached(geometry: str, magnitude: str, tmp_
         draft.content["lower_bound"] = 0.0
         bound = Fraction(proven(draft, tmp_path, "float"))
         assert best[0] - scatter(task) / 10**11 - Fraction(1e-322) <= bound <= best[0]
+        reached += 1
+    assert reached > 3

@@ -1,4 +1,5 @@
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -168,6 +169,12 @@ def test_sentence_says_what_is_proven_and_stays_true(tmp_path: Path) -> None:
         "2 clusters that keeps all 1 must-link and 1 cannot-link costs less"
         in replace(verification, cost=None).sentence()
     )
+    assert (
+        "Proven: no clustering of the 4 points into 2 clusters keeps all 1 must-link and 1 cannot-link; 2 leaves"
+        in replace(verification, cost=None, lower_bound=math.inf).sentence()
+    )
+    nothing = replace(verification, cost=None, lower_bound=-math.inf).sentence()
+    assert nothing.startswith("Proven: nothing about other clusterings of the 4 points")
 
 
 def test_a_gap_that_is_asked_for_must_be_proven(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def test_a_search_that_gives_up_says_nothing() -> None:
     ("stated", "message"),
     [
         ({"sizes": [3, 6]}, "the sizes add up to 9, but there are 8 points"),
+        ({"sizes": [0, 8]}, "sizes has a 0, but no cluster may be empty"),
         ({"size_max": 3}, "2 clusters of at most 3 points hold 6, but there are 8 points"),
         ({"size_min": 5}, "2 clusters of at least 5 points need 10, but there are 8 points"),
         (

@@ -132,7 +132,7 @@ def test_generated_constraints_may_state_class_sizes() -> None:
     stated = generate_constraints(["a", "b", "a", "a"], 1, 1, sizes=True).cluster_sizes
     assert stated is not None
     assert stated.sizes == (3, 1)
-    with pytest.raises(InputError, match="label 1 is unknown"):
+    with pytest.raises(InputError, match="label 1, counted from 0, is unknown"):
         generate_constraints(["a", "?", "a"], 0, 0, sizes=True)
 
 

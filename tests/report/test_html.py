@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from certimeans import solve
-from certimeans.printing import percent_up, rounded_down, rounded_up
+from certimeans.printing import percent_up, text_down, text_up
 from certimeans.report.html import render_report
 from certimeans.report.words import guarantee
 from certimeans.result import SolveStatus
@@ -151,7 +151,7 @@ def test_without_a_clustering_nothing_is_claimed() -> None:
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 82.44098358999, 1e-12 / 3, 2e20 / 3])
 def test_rounding_never_claims_more_than_was_proven(value: float) -> None:
     """Bounds are rounded down, costs and gaps up."""
-    assert float(rounded_down(value)) <= value <= float(rounded_up(value))
+    assert float(text_down(value)) <= value <= float(text_up(value))
     assert float(percent_up(value).removesuffix(" %")) >= 100 * value
 
 

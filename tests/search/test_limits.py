@@ -1,10 +1,12 @@
 import math
 
+import numpy as np
 import pytest
 
 from certimeans.errors import InputError
 from certimeans.result import SolveStatus, relative_gap
 from certimeans.search.limits import Limits, Progress, reason_to_stop
+from certimeans.status import pruning_cost
 
 
 def progress(**changes: float) -> Progress:
@@ -60,3 +62,25 @@ def test_the_gap_is_relative_to_the_clustering() -> None:
     assert relative_gap(10.0, 9.0) == pytest.approx(0.1)
     assert relative_gap(0.0, 0.0) == 0.0
     assert relative_gap(math.inf, 1.0) == math.inf
+    assert relative_gap(0.0, -1.0) == math.inf
+    assert relative_gap(-2.0, -math.inf) == math.inf
+    assert relative_gap(-2.0, -3.0) == 0.5
+
+
+def test_the_bound_at_which_a_node_is_pruned_proves_the_gap_and_hardly_more() -> None:
+    """For costs of either sign; without a clustering nothing is pruned."""
+    random = np.random.default_rng(0)
+    for cost in random.normal(size=200) * 10.0 ** random.integers(-9, 9, size=200):
+        for gap in (1e-9, 1e-4, 0.3):
+            bound = pruning_cost(cost, gap)
+            assert gap * (1 - 1e-4) <= relative_gap(cost, bound) <= gap
+        assert pruning_cost(cost, 0.0) == cost
+    assert pruning_cost(math.inf, 1e-4) == math.inf
+
+
+def test_limits_may_be_as_strict_or_as_wide_as_can_be() -> None:
+    """A gap of 0 asks for all that can be proven, infinitely many seconds for no limit."""
+    assert Limits(gap=0, seconds=math.inf, nodes=1).gap == 0
+    assert Limits(seconds=1e12).seconds == 1e12
+    with pytest.raises(InputError, match="time_limit is too long"):
+        Limits(seconds=1.1e12)

@@ -53,7 +53,7 @@ def covariance_bound(points: SuperPoints) -> float:
     scatter, rank = points.scatter, points.n_clusters - 1
     matrix, along, norm, error = _centred_covariance(points)
     value = scatter - along
-    # The float of u is off by a few roundings, and by those of sums of weights; that moves A'u by so many times |A|.
+    # The float of u is off by a few roundings, and by those of sums of weights; that moves A'u by that many times |A|.
     direction_error = 4 * UNIT_ROUNDOFF
     if not points.scale.weights_are_exact:
         direction_error += rounding_factor(len(points.group_of) + 4)

@@ -51,7 +51,7 @@ _HUGE = 2.0**1000
 
 
 def factor(operations: float) -> float:
-    """Return g(m), a bound on the relative error of so many operations in a row."""
+    """Return g(m), a bound on the relative error of m operations in a row."""
     return operations * EPS / (1 - operations * EPS)
 
 

@@ -95,7 +95,7 @@ class Verification:
 
 
 def shown(value: float, *, up: bool, digits: int = 7, percent: bool = False) -> str:
-    """Write a number with so many digits, rounded in the direction in which it stays true."""
+    """Write a number with this many digits, rounded in the direction in which it stays true."""
     if math.isinf(value):
         return "infinity"
     exact = Decimal(value).scaleb(2, Context(prec=2000)) if percent else Decimal(value)

@@ -15,7 +15,7 @@ from certimeans.commands import ExitCode
 from certimeans.commands.side_by_side import describe_pair
 from certimeans.errors import InfeasibleError, InputError
 from certimeans.prices import interval_in_words, price_interval
-from certimeans.printing import harmless, percent_up, rounded_down, rounded_up
+from certimeans.printing import harmless, percent_up, text_down, text_up
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.constraints import Constraints, LinkKind
 from certimeans.problem.instance import Instance
@@ -253,7 +253,7 @@ class Interview:
         self._say(
             f"{self._in_words(link)}: {len(moved)} point{'s' if len(moved) > 1 else ''} changed cluster: "
             f"{', '.join(names)}{more}\nthe answer costs {interval_in_words(price)}{share}; the cost is now "
-            f"{rounded_up(new.cost)}, proven to be at least {rounded_down(self.result.lower_bound)}\n"
+            f"{text_up(new.cost)}, proven to be at least {text_down(self.result.lower_bound)}\n"
         )
 
     def _say_the_end(self) -> None:

@@ -39,22 +39,43 @@ class StatedProblem:
     source: SourceTable
 
 
-def add_matrix_options(parser: argparse.ArgumentParser) -> None:
-    """Describe what may be given instead of points."""
-    add = parser.add_argument
-    add("--gram", metavar="FILE", type=Path, help="instead of points: the matrix of their inner products (a kernel)")
-    add("--squared-distances", metavar="FILE", type=Path, help="instead of points: the matrix of squared distances")
-
-
 def add_problem_options(parser: argparse.ArgumentParser, *, ranges: bool = False) -> None:
-    """Describe number of clusters, constraints and treatment of the columns; ``ranges`` of k may be allowed."""
-    add = parser.add_argument
+    """Describe what states a problem; ``ranges`` of k may be allowed."""
+    add = parser.add_argument_group("the problem").add_argument
     several = "; 2-8 solves for each of 2 to 8 and compares them" if ranges else ""
     add("-k", metavar="K", help=f"number of clusters (default: as the first line of DATA says, if it does){several}")
-    add("--constraints", metavar="FILE", type=Path, action="append", default=[], help="constraints; may be repeated")
-    add("--partial-labels", metavar="FILE", type=Path, help="known classes, one per line; ?, NA or -1 if unknown")
-    add_size_options(parser)
+    add(
+        "--constraints",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="must-links and cannot-links: lines 'ML i j' and 'CL i j', CSV or JSON; may be repeated",
+    )
     add("--one-based", action="store_true", help="constraint files number the points from 1")
+    add("--partial-labels", metavar="FILE", type=Path, help="known classes, one per line; ?, NA or -1 if unknown")
+    add("--gram", metavar="FILE", type=Path, help="instead of points: the matrix of their inner products (a kernel)")
+    add("--squared-distances", metavar="FILE", type=Path, help="instead of points: the matrix of squared distances")
+    _add_size_options(parser)
+    _add_table_options(parser)
+
+
+def _add_size_options(parser: argparse.ArgumentParser) -> None:
+    """Describe limits on the sizes of clusters."""
+    add = parser.add_argument_group("sizes of clusters").add_argument
+    add("--size-min", metavar="N", type=_number, help="every cluster has at least N points")
+    add("--size-max", metavar="N", type=_number, help="every cluster has at most N points")
+    add("--sizes", metavar="LIST", type=_numbers, help="exact sizes of the clusters, in any order: 50,50,50")
+    add(
+        "--capacity",
+        metavar="COLUMN",
+        help="a column of DATA, not a feature then: limits and sizes apply to its sum, not to the number of points",
+    )
+
+
+def _add_table_options(parser: argparse.ArgumentParser) -> None:
+    """Describe how the table of points is read, and what is made of its columns."""
+    add = parser.add_argument_group("how DATA is read").add_argument
     add(
         "--columns",
         metavar="NAMES",
@@ -65,28 +86,21 @@ def add_problem_options(parser: argparse.ArgumentParser, *, ranges: bool = False
         metavar="COLUMN",
         help="the column that names the points; constraints then use these names, also if they are numbers",
     )
+    add("--standardize", action="store_true", help="scale every feature to mean 0 and variance 1 first")
     add(
         "--missing",
         choices=("error", "drop", "mean"),
         default="error",
         help="missing values: refuse them (default), leave out their rows, or fill in the mean of the feature",
     )
-    add("--decimal", choices=(".", ","), default=".", help="the decimal mark of DATA (default .)")
-    add("--sheet", metavar="NAME", help="the sheet of an Excel file (default: the first)")
-    add("--standardize", action="store_true", help="scale every feature to mean 0 and variance 1 first")
-
-
-def add_size_options(parser: argparse.ArgumentParser) -> None:
-    """Describe limits on the sizes of clusters."""
-    add = parser.add_argument
-    add("--size-min", metavar="N", type=_number, help="every cluster has at least N points")
-    add("--size-max", metavar="N", type=_number, help="every cluster has at most N points")
-    add("--sizes", metavar="LIST", type=_numbers, help="exact sizes of the clusters, in any order: 50,50,50")
     add(
-        "--capacity",
-        metavar="COLUMN",
-        help="a column of DATA, not a feature then: limits and sizes apply to its sum, not to the number of points",
+        "--decimal",
+        metavar="MARK",
+        choices=(".", ","),
+        default=".",
+        help="the decimal mark: a point (default) or a comma",
     )
+    add("--sheet", metavar="NAME", help="the sheet of an Excel file (default: the first)")
 
 
 def _number(text: str) -> float:
@@ -105,7 +119,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def read_problem(data: Path | None, options: argparse.Namespace) -> StatedProblem:
-    """Read the files that the options name: points, or a matrix (see :func:`add_matrix_options`) in their place."""
+    """Read the files that the options name: points, or a matrix in their place."""
     import numpy as np  # noqa: PLC0415
 
     from certimeans.problem.instance import Instance  # noqa: PLC0415
@@ -238,7 +252,13 @@ def _read_constraints(options: argparse.Namespace, source: SourceTable, notes: l
             notes=notes,
         )
     if options.partial_labels is not None:
-        constraints |= Constraints.create(partial_labels=read_labels(options.partial_labels))
+        labels = read_labels(options.partial_labels)
+        if len(labels) != source.n_rows:
+            raise InputError(
+                f"{options.partial_labels}: {len(labels)} labels for {source.n_rows} points; give one for each, "
+                "? if it is unknown"
+            )
+        constraints |= Constraints.create(partial_labels=labels)
     return constraints if source.is_whole else _about_points(constraints, source)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from certimeans.commands import ExitCode
-from certimeans.commands.problem import StatedProblem, add_matrix_options, add_problem_options, read_problem
+from certimeans.commands.problem import StatedProblem, add_problem_options, read_problem
 from certimeans.commands.streams import print_output
 from certimeans.errors import InfeasibleError, InputError
 from certimeans.printing import harmless
@@ -42,17 +42,16 @@ def add(commands: Commands) -> None:
     )
     add = parser.add_argument
     add("data", metavar="DATA", type=Path, nargs="?", help="points: CSV, white-space text, .npy, Excel or Parquet")
-    add_matrix_options(parser)
     add_problem_options(parser, ranges=True)
+    add = parser.add_argument_group("when to stop").add_argument
     add("--gap", metavar="G", type=float, default=1e-4, help="proven relative gap at which to stop (default 1e-4)")
     add("--time-limit", metavar="S", type=float, help="seconds, reading and writing included, after which to stop")
     add("--max-nodes", metavar="N", type=int, help="search nodes after which to stop")
+    add = parser.add_argument_group("how to search").add_argument
     add("--jobs", metavar="N", type=int, default=1, help="number of processes, -1 for all cores (default 1)")
-    add("--seed", metavar="N", type=int, default=0, help="random seed (default 0)")
     add("--dask", metavar="ADDRESS", help="evaluate nodes on the Dask cluster whose scheduler is there")
-    add("--out", metavar="DIR", type=Path, help="write labels, report, events and a certificate that can be verified")
-    add("--overwrite", action="store_true", help="replace another result that is in the folder of --out")
     add("--resume", metavar="DIR", type=Path, help="save the search in DIR, and go on with what was saved there before")
+    add("--seed", metavar="N", type=int, default=0, help="random seed (default 0)")
     add(
         "--part-size",
         metavar="N",
@@ -61,13 +60,21 @@ def add(commands: Commands) -> None:
         help="super-points per part for large problems; auto (the default) decides, none never splits",
     )
     add("--settings", metavar="FILE", type=Path, help="how the solver works, for experiments: a TOML file")
+    add = parser.add_argument_group("output").add_argument
+    add("--out", metavar="DIR", type=Path, help="write labels, report, events and a certificate that can be verified")
+    add("--overwrite", action="store_true", help="replace another result that is in the folder of --out")
     add("--json", action="store_true", help="print one JSON object on standard output, and nothing else there")
     add("--quiet", action="store_true", help="no progress on standard error")
     parser.set_defaults(command=run)
 
 
 def _part_size(text: str) -> int | str | None:
-    return {"auto": "auto", "none": None}[text] if text in {"auto", "none"} else int(text)
+    if text in {"auto", "none"}:
+        return None if text == "none" else text
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a positive integer, auto or none; got {text!r}") from None
 
 
 def run(options: argparse.Namespace) -> ExitCode:

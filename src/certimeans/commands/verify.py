@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certimeans.commands import ExitCode
-from certimeans.commands.problem import add_matrix_options, add_problem_options, read_problem
+from certimeans.commands.problem import add_problem_options, read_problem
 from certimeans.commands.streams import print_output
 from certimeans.errors import CertificateError, InputError, MalformedCertificateError
 from certimeans.printing import harmless
@@ -37,8 +38,6 @@ def add(commands: Commands) -> None:
     add("folder", metavar="DIR", type=Path, help="where certificate.json and certificate.npz are")
     add("--gap", metavar="G", type=float, help="the relative gap that has to be proven (default: any)")
     add("--data", metavar="DATA", type=Path, help="the original points, to compare with the certificate's copy")
-    add_matrix_options(parser)
-    add_problem_options(parser)
     add(
         "--arithmetic",
         choices=("float", "ball"),
@@ -47,6 +46,7 @@ def add(commands: Commands) -> None:
     )
     add("--jobs", metavar="N", type=int, default=1, help="number of processes, -1 for all cores (default 1)")
     add("--json", action="store_true", help="print one JSON object on standard output")
+    add_problem_options(parser)
     parser.set_defaults(command=run)
 
 
@@ -55,6 +55,7 @@ def run(options: argparse.Namespace) -> ExitCode:
     from certimeans.certificate.check import verify  # noqa: PLC0415
 
     try:
+        _check_folder(options.folder)
         verification = verify(options.folder, options.gap, _instance(options), options.arithmetic, options.jobs)
     except (CertificateError, InputError) as error:
         if options.json:
@@ -71,6 +72,11 @@ def run(options: argparse.Namespace) -> ExitCode:
     else:
         is_printed = print_output(verification.sentence() + "\n")
     return ExitCode.OK if is_printed else ExitCode.NOT_WRITTEN
+
+
+def _check_folder(folder: Path) -> None:
+    if not os.path.lexists(folder / "certificate.json"):
+        raise InputError(f"{folder}: there is no certificate.json; name a folder that 'certimeans solve --out' wrote")
 
 
 def _instance(options: argparse.Namespace) -> Instance | None:

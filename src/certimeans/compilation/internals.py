@@ -1,6 +1,6 @@
 """All that relies on private parts of numba; where a part is missing, functions compile in numba's plain way.
 
-``tests/test_compilation.py`` notices when a newer numba changes one of them.
+``tests/compilation/test_numba.py`` notices when a newer numba changes one of them.
 """
 
 from __future__ import annotations

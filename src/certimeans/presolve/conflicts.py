@@ -17,7 +17,7 @@ from certimeans.presolve.conflict import Conflict, ConflictKind, Link, Pair
 from certimeans.presolve.contract import lift
 from certimeans.presolve.graph import Contradiction, Graph, connected
 from certimeans.presolve.infer import implied_groups
-from certimeans.presolve.size_checks import cannot_pack, limits_in_words, too_large, wrong_total
+from certimeans.presolve.size_checks import cannot_pack, impossible_sizes, limits_in_words, too_large
 from certimeans.problem.constraints import LinkKind
 from certimeans.problem.expand import expand
 from certimeans.problem.instance import Instance
@@ -130,7 +130,7 @@ def _explain(instance: Instance, deadline: Deadline) -> Conflict:
 
 def explain_sizes(instance: Instance, limits: SizeLimits, deadline: Deadline) -> Conflict | None:
     """Say why clusters cannot have the sizes asked for; ``None`` if the links contradict each other without them."""
-    words = wrong_total(limits, instance.n_clusters)
+    words = impossible_sizes(limits, instance.n_clusters)
     if words:
         return _conflict(instance, "size", [], sizes=words)
     group_of = connected(instance.n_points, instance.must_link)

@@ -13,12 +13,14 @@ from certimeans.problem.sizes import SizeLimits
 _STEPS = 20_000
 
 
-def wrong_total(limits: SizeLimits, n_clusters: int) -> str:
-    """Say why the sum of all sizes rules out every clustering; empty if it does not."""
+def impossible_sizes(limits: SizeLimits, n_clusters: int) -> str:
+    """Say why sizes rule out every clustering, whatever the points are: by their sum, or by a 0; else empty."""
     total = limits.in_words(limits.total)
     there_are = f"there are {total} points" if limits.counts_points else f"the capacities add up to {total}"
     clusters = f"{n_clusters} cluster{'s' if n_clusters > 1 else ''}"
     if limits.exact is not None:
+        if limits.counts_points and limits.exact[0] == 0:
+            return "sizes has a 0, but no cluster may be empty"
         asked = sum(limits.exact)
         if asked == limits.total:
             return ""

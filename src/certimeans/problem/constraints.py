@@ -207,9 +207,12 @@ def _as_pair_array(pairs: Any, name: str) -> IntArray:
     if array.size == 0 and array.ndim <= 2:
         return _no_pairs()
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InputError(f"{name} must be a sequence of pairs (i, j); got an array of shape {array.shape}")
+        advice = f"; for one pair write [{tuple(array.tolist())}]" if array.shape == (2,) else ""
+        raise InputError(f"{name} must be a sequence of pairs (i, j); got an array of shape {array.shape}{advice}")
     if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"{name} must hold integers{_first_odd_entry(array.tolist(), name)}")
+        given = pairs if isinstance(pairs, list) else array.tolist()
+        advice = "; names need points that have them: a DataFrame with an index" if array.dtype.kind == "U" else ""
+        raise InputError(f"{name} must hold integers{_first_odd_entry(given, name)}{advice}")
     if array.dtype == np.uint64 and (array > np.iinfo(np.int64).max).any():
         raise InputError(f"{name} holds numbers that are too large for point numbers")
     return array.astype(np.int64)

@@ -40,7 +40,10 @@ def generate_constraints(
     """
     codes = PartialLabels.encode(labels).codes
     if sizes and codes.min(initial=0) < 0:
-        raise InputError(f"label {int(np.argmax(codes < 0))} is unknown; the sizes of the classes need every label")
+        raise InputError(
+            f"label {int(np.argmax(codes < 0))}, counted from 0, is unknown, but sizes need the class of every point; "
+            "in a file, an empty line is a point whose class is unknown: remove it if there is no such point"
+        )
     order = np.argsort(codes, kind="stable")
     order = order[codes[order] >= 0]
     sorted_codes = codes[order]

@@ -30,7 +30,7 @@ Arrays = dict[str, NDArray[Any]]
 Plain = dict[str, Any]
 
 _SAMPLED_FROM, _SAMPLE = 2**22, 2**16
-"""Arrays of so many bytes are compressed only if so many bytes of them show that it pays."""
+"""From the first number of bytes on, an array is compressed only if a sample, the second number, shows that it pays."""
 _WORTHWHILE = 0.9
 
 _WITHOUT_DATA: dict[str, Step] = {step.kind: step for step in (IdenticalStep(), CovarianceStep(), InfeasibleStep())}

@@ -12,7 +12,7 @@ from string import Template
 from certimeans._version import __version__
 from certimeans.analysis.choices import Choice
 from certimeans.errors import InputError
-from certimeans.printing import percent_up, rounded_down, rounded_up
+from certimeans.printing import percent_up, text_down, text_up
 from certimeans.problem.io.atomic import write_atomically
 from certimeans.ranges import RangeResult
 from certimeans.report.choice_plots import plot_choices
@@ -91,8 +91,8 @@ def _page(results: RangeResult, command: str | None) -> str:
 def _row(choice: Choice) -> str:
     name = f"{choice.k}" if choice.cost is None else f'<a href="k{choice.k}/report.html">{choice.k}</a>'
     cells = [
-        "–" if choice.cost is None else rounded_up(choice.cost),
-        "–" if choice.lower_bound is None else rounded_down(choice.lower_bound),
+        "–" if choice.cost is None else text_up(choice.cost),
+        "–" if choice.lower_bound is None else text_down(choice.lower_bound),
         "–" if choice.gap is None else percent_up(choice.gap),
         "–" if choice.explained is None else f"{100 * choice.explained:.1f} %",
         "–" if choice.silhouette is None else f"{choice.silhouette:.3f}",

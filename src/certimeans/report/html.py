@@ -8,7 +8,7 @@ from string import Template
 import numpy as np
 
 from certimeans._version import __version__
-from certimeans.printing import percent_up, rounded_down, rounded_up
+from certimeans.printing import percent_up, text_down, text_up
 from certimeans.report.cluster_plots import draw_clusters, plot_centres, plot_sizes
 from certimeans.report.comparison import PlainComparison, compare_with_plain
 from certimeans.report.environment import describe_environment
@@ -70,10 +70,10 @@ def _problem(result: SolveResult) -> str:
 
 def _tiles(result: SolveResult) -> str:
     gap = "–" if result.labels is None else percent_up(result.gap)
-    cost = "none" if result.labels is None else rounded_up(result.objective)
+    cost = "none" if result.labels is None else text_up(result.objective)
     tiles = [
         ("cost", cost),
-        ("proven lower bound", rounded_down(result.lower_bound)),
+        ("proven lower bound", text_down(result.lower_bound)),
         ("proven gap", gap),
         ("time", f"{result.seconds:.2f} s" if result.seconds < 100 else f"{result.seconds:.0f} s"),
         ("nodes", f"{result.nodes:,}"),

@@ -6,7 +6,7 @@ import base64
 import io
 from html import escape
 
-from certimeans.printing import percent_up, rounded_down, rounded_up
+from certimeans.printing import percent_up, text_down, text_up
 from certimeans.report.cluster_plots import draw_clusters
 from certimeans.report.figures import is_available, page_style, paper
 from certimeans.report.projection import has_points
@@ -22,8 +22,8 @@ def notebook_view(result: SolveResult) -> str:
     facts = [
         ("problem", repr(result.instance)),
         ("status", headline(result) + (f" ({result.message})" if result.message else "")),
-        ("cost", rounded_up(result.objective) if has_labels else "no clustering"),
-        ("proven lower bound", rounded_down(result.lower_bound)),
+        ("cost", text_up(result.objective) if has_labels else "no clustering"),
+        ("proven lower bound", text_down(result.lower_bound)),
         ("proven gap", percent_up(result.gap)),
         ("nodes, time", f"{result.nodes:,} in {result.seconds:.2f} s"),
     ]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from certimeans.printing import harmless, rounded_down, rounded_up
+from certimeans.printing import harmless, text_down, text_up
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 
@@ -92,8 +92,8 @@ class ProgressLog:
             self._write(header)
             self._header = header
         gap = f"{math.ceil(1e6 * progress.gap) / 1e4:.4f}" if math.isfinite(progress.gap) else "-"  # up
-        cost = rounded_up(progress.incumbent_cost) if math.isfinite(progress.incumbent_cost) else "-"
-        bound = rounded_down(progress.lower_bound) if math.isfinite(progress.lower_bound) else "-"
+        cost = text_up(progress.incumbent_cost) if math.isfinite(progress.incumbent_cost) else "-"
+        bound = text_down(progress.lower_bound) if math.isfinite(progress.lower_bound) else "-"
         counts = f"{progress.nodes_done:6d} {progress.nodes_open:5d} {_rate(progress):>5} {progress.cuts:6d}"
         if progress.phase == "parts":
             expected = "-" if progress.expected_gap is None else f"{100 * progress.expected_gap:.4f}"

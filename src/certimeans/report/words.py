@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from certimeans.printing import percent_up, rounded_down, rounded_up
+from certimeans.printing import percent_up, text_down, text_up
 from certimeans.report.projection import has_points
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits
@@ -31,7 +31,7 @@ def headline(result: SolveResult) -> str:
 def guarantee(result: SolveResult) -> str:
     """Say in one sentence what is proven."""
     kind = _kind_of_clustering(result)
-    bound, cost = rounded_down(result.lower_bound), rounded_up(result.objective)
+    bound, cost = text_down(result.lower_bound), text_up(result.objective)
     stopped = f"The search was ended by {_STOPPED_BY.get(result.status, 'a limit')}"
     # A bound of 0 says nothing about sums of squares; costs of a Gram matrix may be negative.
     nothing = not math.isfinite(result.lower_bound) or (result.lower_bound <= 0 and has_points(result.instance))

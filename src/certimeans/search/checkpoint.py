@@ -89,6 +89,11 @@ class CheckpointStore:
         self._files: dict[int, tuple[Steps, str]] = {}  # what is written already, by node
         self._named: set[str] = set()  # files that the present checkpoint names
 
+    def open(self) -> SavedSearch | None:
+        """Make the folder ready, and read what was saved there before; see :meth:`prepare` and :meth:`load`."""
+        self.prepare()
+        return self.load()
+
     def save(self, search: SavedSearch) -> None:
         """Replace the checkpoint, keeping the one before; write the steps that are new.
 

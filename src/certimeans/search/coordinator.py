@@ -38,8 +38,9 @@ from certimeans.status import SolveStatus, pruning_cost, relative_gap
 
 _POLL_SECONDS = 0.1
 _GRACE_SECONDS = 0.3
-_SECONDS_OF_ROOT_ALONE = 1.0  # most roots are solved by then, sooner than with a search beside them
 """How long nodes that were told to stop may take to return their bounds."""
+_SECONDS_OF_ROOT_ALONE = 1.0
+"""Most roots are solved by then, sooner than with a search beside them."""
 
 
 @dataclass(frozen=True, eq=False)

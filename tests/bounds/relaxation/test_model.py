@@ -30,6 +30,11 @@ def test_every_clustering_is_a_feasible_point_with_its_cost(seed: int) -> None:
         assert best == pytest.approx(problem.optimum, abs=1e-13)
 
 
+def test_most_small_problems_can_be_enumerated() -> None:
+    """Tests that leave out the others would show nothing if there were many."""
+    assert sum(enumerated(seed) is not None for seed in range(60)) > 30
+
+
 def test_the_objective_error_covers_what_rounding_does_to_the_cost() -> None:
     """Against rational arithmetic, for points far from the origin in many dimensions, merged in large groups."""
     random = np.random.default_rng(0)

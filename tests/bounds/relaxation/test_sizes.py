@@ -151,7 +151,7 @@ def test_every_clustering_satisfies_what_is_said(seeds: int) -> None:
 @pytest.mark.parametrize("seeds", range(0, 100, 50))
 def test_garbage_multipliers_prove_nothing_false(seeds: int) -> None:
     """Random duals of any size give bounds below the optimum."""
-    random = np.random.default_rng(seeds)
+    random, tried = np.random.default_rng(seeds), 0
     for seed in range(seeds, seeds + 50):
         stated = limited_instance(seed, max_points=7)
         found = relaxed(stated)
@@ -160,12 +160,14 @@ def test_garbage_multipliers_prove_nothing_false(seeds: int) -> None:
         relaxation, _, instance = found
         best = stated.optimum()
         assert best is not None
+        tried += 1
         empty = CutRows.build(Cuts.none(), relaxation)
         for scale in (0.0, 1e-3, 0.1, 1.0, 100.0):
             dual = scale * random.normal(size=(relaxation.size, relaxation.size))
             sizes = scale * random.normal(size=(relaxation.size, 2))
             bound = safe_lower_bound(relaxation, empty, np.empty(0), dual, sizes)
             assert instance.scaled.scale.to_user(bound.safe_lower_bound) <= best, seed
+    assert tried > 10
 
 
 def test_the_most_unequal_sizes_are_found() -> None:

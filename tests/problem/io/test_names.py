@@ -54,6 +54,17 @@ def test_a_name_that_is_not_known_or_not_unique_is_refused(tmp_path: Path, text:
         read_constraints(write(tmp_path, text), names=NAMES)
 
 
+def test_points_that_share_a_name_are_counted_as_the_file_counts(tmp_path: Path) -> None:
+    """From 1 if it does; of many, the first ones are shown."""
+    path = write(tmp_path, "Jo,Anna Weber,CL\n")
+    with pytest.raises(InputError, match="'Jo' is the name of 2 points, numbers 3, 4; give"):
+        read_constraints(path, names=NAMES, one_based=True)
+    with pytest.raises(InputError, match=r"name of 30 points, numbers 1, 2, 3, .* and \d+ more; give") as error:
+        read_constraints(path, names=("Anna Weber", *["Jo"] * 30))
+    shown, more = str(error.value).split("numbers ")[1].split(" and ")
+    assert len(shown.split(", ")) + int(more.split()[0]) == 30
+
+
 def test_a_number_that_is_also_a_name_is_a_place_unless_names_were_announced(tmp_path: Path) -> None:
     """Never silently: a note says how it was read."""
     names = ("3", "2", "1", "0")

@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +11,9 @@ import pytest
 
 from certimeans import InputError, read_points
 from certimeans.problem.io.columns import split_columns
-
-FileWriter = Callable[..., Path]
+from tests.problem.io import FileWriter
 
 CUSTOMERS = "name,city,since,age,income\nAnna,Köln,2021-03-04,30,1.5\nKarl,Ulm,2020-01-01,40,2.5\n"
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> FileWriter:
-    """Write a file and return its path."""
-
-    def write(content: str | bytes, name: str = "table.csv") -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
 
 
 def test_all_columns_of_text_are_listed_with_the_option_that_leaves_them_out(file: FileWriter) -> None:

@@ -30,7 +30,7 @@ _PATIENCE = 4
 _MOST_SEARCHES = 3
 """Improvements that keep coming make it this many times as long as asked for, at most."""
 _LEAST_SEARCHES = 24
-"""At least so many descents, times the number of different sizes if these are prescribed."""
+"""At least this many descents, times the number of different sizes if these are prescribed."""
 _SHARE_BY_LOAD, _SHARE_EXCHANGED = 0.5, 0.5
 
 

@@ -168,7 +168,12 @@ class _Found:
     def add_pair(self, kind: LinkKind, i: int, j: int) -> None:
         for number in (i, j):
             if not self.first <= number <= self.last:
-                raise InputError(f"there is no point {shown(number)}; they are numbered {self.first} to {self.last}")
+                # The last point of a file that counts from 1, most likely.
+                advice = "; if the file counts from 1, say so with --one-based" if number == self.last + 1 else ""
+                raise InputError(
+                    f"there is no point {shown(number)}; they are numbered {self.first} to {self.last}"
+                    f"{advice if self.first == 0 else ''}"
+                )
         if i == j:
             raise InputError("a pair needs two different points")
         self.pairs[kind].append((i - self.first, j - self.first))

@@ -68,6 +68,8 @@ def decode(path: PathLike, data: bytes, notes: list[str] | None = None) -> str:
         line = before.count(chr(10)) + 1
         text = _decode_windows(data) if encoding == "utf-8" else ""
         if not text:
+            if b"\0" in data and encoding == "utf-8":
+                raise InputError(f"{path}: this is not a text file") from None
             raise InputError(
                 f"{path}, line {line}: byte 0x{data[error.start]:02x} is not {encoding.upper()} text; "
                 "save the file with the encoding UTF-8"
