@@ -8,8 +8,9 @@ from certimeans.errors import InfeasibleError
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
-from certimeans.search.evaluate import Surroundings, evaluate, prove_again, search_only
+from certimeans.search.evaluate import Surroundings, evaluate, search_only
 from certimeans.search.node import Decision, NodeReport, NodeStatus, NodeTask, SearchTask
+from certimeans.search.node_problem import prove_again
 from certimeans.search.sharing import Blackboard, BlackboardReader
 from tests.oracles.brute_force import exact_cost, feasible_partitions
 from tests.oracles.instances import random_instance

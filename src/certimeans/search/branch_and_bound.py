@@ -10,12 +10,12 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.checkpoint import CheckpointStore, SavedSearch
 from certimeans.search.checkpointer import Checkpointer
 from certimeans.search.coordinator import Coordinator, SearchOutcome
-from certimeans.search.evaluate import resumed_inheritance
 from certimeans.search.executors import make_workers
 from certimeans.search.history import History
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits
 from certimeans.search.node import Inheritance
+from certimeans.search.node_problem import resumed_inheritance
 from certimeans.search.resume import prove_tree, warm_start_steps
 from certimeans.search.settings import NodeSettings
 from certimeans.search.tree import TreeStatus

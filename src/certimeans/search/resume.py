@@ -15,8 +15,8 @@ from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import Presolved
 from certimeans.proof.steps import MergeStep, Step
 from certimeans.search.background import LARGE_SIZE, in_background, result_before
-from certimeans.search.evaluate import prove_again
 from certimeans.search.node import AnyDecision
+from certimeans.search.node_problem import prove_again
 from certimeans.search.replay import inference_of_presolve, proven_groups
 from certimeans.search.tree import ROOT, Steps, Tree, TreeNode, TreeStatus, followed_by, is_bound
 
@@ -51,7 +51,7 @@ def prove_tree(
     deadline
         When it passes, the bounds that were not recomputed by then do not count.
     prove
-        See :func:`certimeans.search.evaluate.prove_again`.
+        See :func:`certimeans.search.node_problem.prove_again`.
     """
     limits = presolved.instance.limits
     tree = Tree.of(saved.nodes, n_sizes=0 if limits is None else len(limits.choices))

@@ -22,8 +22,8 @@ from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
 from certimeans.proof.steps import BlockStep
 from certimeans.search.branching import branches
-from certimeans.search.evaluate import node_super_points
 from certimeans.search.node import NodeTask, SizeDecision
+from certimeans.search.node_problem import node_super_points
 from tests.oracles.brute_force import exact_cost, feasible_partitions
 
 

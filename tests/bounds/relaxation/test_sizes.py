@@ -13,8 +13,8 @@ from certimeans.presolve.contract import contract
 from certimeans.presolve.graph import Contradiction, connected
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
-from certimeans.search.evaluate import node_super_points
 from certimeans.search.node import NodeTask, SizeDecision
+from certimeans.search.node_problem import node_super_points
 from tests.oracles.brute_force import exact_cost, feasible_partitions
 from tests.oracles.sizes import LimitedInstance, limited_instance
 
