@@ -17,6 +17,7 @@ import argparse
 import csv
 import json
 import resource
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -252,6 +253,8 @@ def main() -> None:
     title, command = "The frontier: instances at the edge", "python -m benchmarks.suite.frontier --data DATA"
     command += " --verify" if options.verify else ""
     write_result("frontier", title, body(rows_of_all), command=command, measured_with=measured)
+    tried = [row for row in rows_of_all if row["instance"] in {goal.name for goal in chosen}]
+    sys.exit(any(row["status"].startswith(("failed", "verified only")) for row in tried))
 
 
 if __name__ == "__main__":

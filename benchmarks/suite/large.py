@@ -191,6 +191,7 @@ def main() -> None:
             print(f"{name:12} {instance.what}: {goals}")
         return
     folders = Folders(options.data, options.packages)
+    is_right = True
     prepare()  # compiles everything, for the processes to come
     for name in INSTANCES if options.names == ["all"] else options.names:
         instance = INSTANCES[name]
@@ -203,6 +204,8 @@ def main() -> None:
             print(json.dumps(row), flush=True)
             rows = remember(row)
             write_result("large", "Large instances", report(rows), command=_COMMAND, measured_with=measured_with(rows))
+            is_right &= bool(row.get("verified"))
+    sys.exit(not is_right)
 
 
 if __name__ == "__main__":
