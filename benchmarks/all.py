@@ -134,7 +134,10 @@ def sources_in_use(root: Path = ROOT) -> str:
 
     def git(*arguments: str) -> str:
         command = ["git", *arguments, "--", *_SOURCES]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=root).stdout.strip()
+        try:
+            return subprocess.run(command, capture_output=True, text=True, check=False, cwd=root).stdout.strip()
+        except OSError:  # no git
+            return ""
 
     commit = git("log", "-1", "--format=%h") or "unknown"
     edits = git("status", "--porcelain")

@@ -52,6 +52,13 @@ class Pair:
         return self.then.time / self.now.time
 
     @property
+    def is_same_instance(self) -> bool:
+        """Whether both solved the same, as far as rows tell; versions make fingerprints in ways of their own."""
+        then, now = self.then, self.now
+        is_alike = (then.n, then.d, then.k) == (now.n, now.d, now.k)
+        return is_alike and (then.version != now.version or then.fingerprint == now.fingerprint)
+
+    @property
     def contradicts(self) -> bool:
         """Whether one proves that the other's clustering cannot exist."""
         return any(
@@ -77,7 +84,7 @@ def read_pairs(then: Path, now: Path) -> tuple[list[Pair], int]:
     """
     first, second = _rows(then), _rows(now)
     pairs = [Pair(first[row.key], row) for row in in_order(second.values()) if row.key in first]
-    different = [pair.now.name for pair in pairs if pair.then.fingerprint != pair.now.fingerprint]
+    different = [pair.now.name for pair in pairs if not pair.is_same_instance]
     if different:
         raise InputError(f"{then} and {now} have other data or constraints for {', '.join(different[:3])}")
     if not pairs:
@@ -97,7 +104,7 @@ def describe(path: Path, name: str | None) -> Version:
         if beside.exists():
             run: dict[str, Any] = json.loads(beside.read_text(encoding="utf-8"))["runs"][-1]
             made = f"{run['date'].split('T')[0]}, certimeans {run['certimeans']} (commit {run['commit']})"
-            settings = " ".join(f"{key}={value}" for key, value in run["settings"].items())
+            settings = " ".join(f"{key}={'none' if value is None else value}" for key, value in run["settings"].items())
             called = f"{name} ({run['commit']})" if name else str(run["commit"])
             return Version(called, f"{made}; {run['processor']}, {run['cores']} cores; {settings}")
     return Version(name or path.stem, "not recorded when and on which machine")

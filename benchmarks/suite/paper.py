@@ -72,7 +72,7 @@ def measured_with(environment: Path) -> str:
     for run in json.loads(environment.read_text(encoding="utf-8"))["runs"]:
         libraries = ", ".join(f"{name} {version}" for name, version in run["libraries"].items())
         program = f"certimeans {run['certimeans']} (commit {run['commit']}), Python {run['python']}, {libraries}"
-        settings = " ".join(f"{name}={value}" for name, value in run["settings"].items())
+        settings = " ".join(f"{name}={'none' if value is None else value}" for name, value in run["settings"].items())
         said[f"{program}; {run['processor']}, {run['cores']} cores; {settings}"] = run["date"].split("T")[0]
     return "\n\n".join(f"{date}, {line}." for line, date in said.items())
 

@@ -45,6 +45,10 @@ def test_other_data_are_not_compared(tmp_path: Path) -> None:
     now = write(tmp_path / "now.csv", ROW)
     with pytest.raises(InputError, match="other data or constraints for iris 50 0 0"):
         compare.read_pairs(write(tmp_path / "a.csv", replace(ROW, fingerprint="x")), now)
+    with pytest.raises(InputError, match="other data or constraints for iris 50 0 0"):
+        compare.read_pairs(write(tmp_path / "a.csv", replace(ROW, version="0.1", fingerprint="x", n=149)), now)
+    other_version = write(tmp_path / "a.csv", replace(ROW, version="0.1", fingerprint="x"))
+    assert len(compare.read_pairs(other_version, now)[0]) == 1  # fingerprints of other versions say nothing
     with pytest.raises(InputError, match="no solved instance in common"):
         compare.read_pairs(write(tmp_path / "b.csv", replace(ROW, seed=2)), now)
     with pytest.raises(InputError, match="there is no file"):
