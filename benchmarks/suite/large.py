@@ -132,6 +132,10 @@ def report(rows: list[dict[str, Any]]) -> str:
     )
 
 
+def _commit(row: dict[str, Any]) -> list[str]:
+    return re.findall(r"commit ([^)]+)", row["environment"])
+
+
 def measured_with(rows: list[dict[str, Any]]) -> str:
     """Say when and with what the rows were measured."""
     return environments((row["date"].split()[0], row["environment"]) for row in rows)
@@ -158,10 +162,6 @@ def _line(row: dict[str, Any]) -> list[str]:
         seen,
         ", ".join([row["date"], *_commit(row), *([" ".join(row["options"])] if row["options"] else [])]),
     ]
-
-
-def _commit(row: dict[str, Any]) -> list[str]:
-    return re.findall(r"commit ([^)]+)", row["environment"])
 
 
 def percent(share: float) -> str:
