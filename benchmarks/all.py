@@ -9,9 +9,9 @@ minutes, and writes to ``build/bench-quick`` instead. ``DATA`` has the paper's i
 that is not given are left out, and the end says so.
 
 A run that was interrupted goes on where it stopped: what is done for the same sources and with the same arguments is
-not done again. Sources are those of the package and of the benchmarks; commits of tables or texts do not count. Each
-step has its log. A step fails if its script does, or if a file that it should write is not new; the others go on, and
-the exit code is 1.
+not done again. Sources are those of the package and of the benchmarks; commits of tables or texts do not count. If
+they are edited while it runs, it stops, and the step at hand does not count. Each step has its log. A step fails if its
+script does, or if a file that it should write is not new; the others go on, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -199,6 +199,9 @@ def run_all(chosen: Sequence[Step], place: Place, state: State, *, keep: bool = 
         began = time.perf_counter()
         wrong = run_step(step, place)
         seconds = time.perf_counter() - began
+        if sources_in_use() != place.sources:
+            failed[step.name] = "the sources were edited meanwhile; the same command goes on with the new ones"
+            break
         if wrong:
             failed[step.name] = f"{wrong}; see {place.log(step)}"
             print(f"{head}: FAILED after {seconds:.0f} s, {failed[step.name]}", flush=True)
@@ -208,7 +211,8 @@ def run_all(chosen: Sequence[Step], place: Place, state: State, *, keep: bool = 
     for what, group in (("left out", skipped), ("FAILED", failed)):
         for name, why in group.items():
             print(f"{what}: {name}: {why}")
-    print(f"{len(chosen) - len(failed) - len(skipped)} of {len(chosen)} steps done; tables: {place.results}")
+    n_done = sum(state.has(step, place, keep=keep) for step in chosen)
+    print(f"{n_done} of {len(chosen)} steps done; tables: {place.results}")
     return int(bool(failed))
 
 

@@ -69,6 +69,17 @@ def test_a_step_that_fails_is_named_and_the_others_go_on(place: Path, capsys: py
     assert runs(place, "good") == 1
 
 
+def test_a_run_whose_sources_are_edited_stops(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was measured until then counts, the step at hand does not; the exit code says so."""
+    asked = iter(["first", "first", "edited"])
+    monkeypatch.setattr(runner, "sources_in_use", lambda: next(asked))
+    assert run(place, [fake("a", "a.md"), fake("b", "b.md"), fake("c", "c.md")]) == 1
+    assert done(place) == ["a"]
+    assert "the sources were edited meanwhile" in capsys.readouterr().out
+
+
 def test_a_file_that_was_not_written_is_a_failure(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One that an earlier run left does not count."""
     (place / "build" / "results").mkdir(parents=True)
