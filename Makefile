@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: install demo test lint wheel test-lowest format docs bench-micro clean help
+.PHONY: install demo test lint wheel test-lowest format docs bench bench-quick bench-micro clean help
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -19,6 +19,10 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) install --editable '.[plot,tables,dask,verify,dev]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	$(PIP) install --editable '.[plot,tables,dask,verify,dev,bench]'
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed
@@ -63,6 +67,16 @@ docs: $(VENV)/.installed-docs ## build the documentation into site/; broken link
 	$(BIN)/python docs/settings.py
 	$(BIN)/python docs/imports.py
 	$(BIN)/mkdocs build --strict
+
+# DATA is the folder of data; PACKAGES and OTHER may be left out, and MORE has further options ('MORE=--list').
+BENCH = $(BIN)/python -m benchmarks.all $(if $(DATA),--data '$(DATA)') $(if $(PACKAGES),--packages '$(PACKAGES)') \
+	$(if $(OTHER),--other '$(OTHER)') $(MORE)
+
+bench: $(VENV)/.installed-bench ## all tables of benchmarks/results/ (DATA=folder; hours, goes on where it stopped)
+	$(BENCH)
+
+bench-quick: $(VENV)/.installed-bench ## the same scripts on small selections, into build/bench-quick/ (minutes)
+	$(BENCH) --quick
 
 bench-micro: $(VENV)/.installed-dev ## micro-benchmarks that need no data files
 	$(BIN)/python -m benchmarks.micro.presolve

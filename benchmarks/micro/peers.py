@@ -7,7 +7,8 @@ optimum. cvxpy's solvers cannot stop there by themselves, so each is run from sc
 its first run that reaches the goal counts: the user is assumed to have guessed the right tolerance. What counts is the
 solver's own time; cvxpy's work to set the problem up is left out, for our solver everything after presolve is counted.
 
-Usage: ``python -m benchmarks.micro.peers DATA [--clarabel SIZE] [--seconds S]``; needs the extra ``bench``.
+Usage: ``python -m benchmarks.micro.peers DATA [--names NAME ...] [--clarabel SIZE] [--clarabel-cuts SIZE] [--seconds S]
+[--clarabel-seconds S]``; needs the extra ``bench``. Clarabel takes minutes, so sizes say up to which it is run.
 """
 
 from __future__ import annotations
@@ -141,9 +142,13 @@ def our_seconds_to(target: float, relaxation: Relaxation, cuts: Cuts) -> float:
 
 
 def measure(
-    name: str, relaxation: Relaxation, cuts: Cuts, scs_options: list[dict[str, Any]], *, with_clarabel: bool
+    name: str,
+    relaxation: Relaxation,
+    cuts: Cuts,
+    scs_options: list[dict[str, Any]],
+    clarabel_options: list[dict[str, Any]],
 ) -> tuple[object, ...]:
-    """Time all solvers on one relaxation."""
+    """Time all solvers on one relaxation; without options for Clarabel it is left out."""
     peer = Peer(relaxation, cuts)
     optimum = best_bound(relaxation, cuts)
     if not len(cuts):
@@ -151,9 +156,9 @@ def measure(
     target = optimum * (1 - GOAL)
     ours = our_seconds_to(target, relaxation, cuts)
     scs = peer.seconds_to(target, scs_options)
-    clarabel = peer.seconds_to(target, CLARABEL_OPTIONS) if with_clarabel else np.nan
+    clarabel = peer.seconds_to(target, clarabel_options)
     row = [name, relaxation.size, len(cuts), f"{optimum:.6f}", f"{ours:.3f}", _seconds(scs), _seconds(scs / ours)]
-    return (*row, *((_seconds(clarabel), _seconds(clarabel / ours)) if with_clarabel else ("", "")))
+    return (*row, *((_seconds(clarabel), _seconds(clarabel / ours)) if clarabel_options else ("", "")))
 
 
 def _seconds(value: float) -> str:
@@ -171,25 +176,31 @@ def main() -> None:
     """Measure and record."""
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
-    parser.add_argument("--clarabel", type=int, default=110, help="largest size for Clarabel, which needs minutes")
+    parser.add_argument("--names", nargs="+", default=INSTANCES, help="instances, such as 'iris 0 50 1'")
+    parser.add_argument("--clarabel", type=int, default=110, help="largest size for Clarabel without cuts")
+    parser.add_argument("--clarabel-cuts", type=int, default=110, help="largest size for Clarabel with cuts")
+    parser.add_argument("--clarabel-seconds", type=float, default=600.0, help="time limit of each run of Clarabel")
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit of each run of SCS with cuts")
     options = parser.parse_args()
     limited = [{**run, "time_limit_secs": options.seconds} for run in SCS_OPTIONS[2::2]]
+    clarabel = [{**run, "time_limit": options.clarabel_seconds} for run in CLARABEL_OPTIONS]
     tables: dict[bool, list[tuple[object, ...]]] = {False: [], True: []}
     with threadpool_limits(1):
-        for name in INSTANCES:
+        for name in options.names:
             case = load_case(options.data, name)
             relaxation = Relaxation.from_super_points(presolve(case.instance).super_points)
             for with_cuts, rows in tables.items():
                 cuts = cuts_of_last_round(case, relaxation) if with_cuts else Cuts.none()
-                small = relaxation.size <= options.clarabel and not with_cuts
+                largest = options.clarabel_cuts if with_cuts else options.clarabel
                 runs = limited if with_cuts else SCS_OPTIONS
-                rows.append(measure(name, relaxation, cuts, runs, with_clarabel=small))
+                rows.append(measure(name, relaxation, cuts, runs, clarabel if relaxation.size <= largest else []))
                 print(*rows[-1], flush=True)
     header = ("instance", "s", "cuts", "optimum / scatter", "certimeans, s", "SCS, s", "ratio", "Clarabel, s", "ratio")
     body = (
         f"Without cuts:\n\n{markdown_table(header, tables[False])}\n\nWith the cuts of our last round at the root, SCS "
-        f"limited to {options.seconds:g} s a run:\n\n{markdown_table(header[:7], [row[:7] for row in tables[True]])}"
+        f"limited to {options.seconds:g} s a run:\n\n{markdown_table(header, tables[True])}\n\nClarabel is run up to "
+        f"a size of {options.clarabel} without cuts and {options.clarabel_cuts} with them, limited to "
+        f"{options.clarabel_seconds:g} s a run."
     )
     write_result("peers", "The root relaxation: time to a safe bound within 1e-4 of its optimum, one thread", body)
 

@@ -17,9 +17,11 @@ import argparse
 import csv
 import json
 import resource
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import Path
 from statistics import median
@@ -27,16 +29,16 @@ from statistics import median
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
-from benchmarks.record import RESULTS, markdown_table, run_apart, write_result
+from benchmarks.record import RESULTS, environments, markdown_table, run_apart, write_result
 from certimeans import Instance, Limits, generate_constraints, read_points, solve_instance, verify
-from certimeans.report.environment import commit
+from certimeans.report.environment import commit, environment_line
 from certimeans.warmup import prepare
 
 GAP = 1e-4
 DRAWS = 5
 COLUMNS = (
     "instance", "group", "size", "k", "jobs", "status", "gap %", "nodes", "root gap %", "seconds", "processor s",
-    "to reach s", "to reach gap %", "reached", "commit",
+    "to reach s", "to reach gap %", "reached", "commit", "date", "environment",
 )  # fmt: skip
 
 
@@ -162,6 +164,8 @@ def solve_one(goal: Goal, data: Path | None, *, with_proof: bool) -> dict[str, o
         "to reach gap %": f"{100 * goal.gap:g}",
         "reached": "yes" if in_time and result.gap <= goal.gap else "no",
         "commit": commit() or "",
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "environment": environment_line(),
     }
     if with_proof:
         with tempfile.TemporaryDirectory() as folder:
@@ -196,8 +200,8 @@ def write_csv(path: Path, rows: list[dict[str, str]]) -> None:
 
 def body(rows: list[dict[str, str]]) -> str:
     """Return the table of all instances, and that of groups judged by their median."""
-    shown = [column for column in COLUMNS if column != "group"]
-    text = markdown_table(shown, [[row[column] for column in shown] for row in rows])
+    shown = [column for column in COLUMNS if column not in {"group", "environment"}]
+    text = markdown_table(shown, [[row.get(column, "") for column in shown] for row in rows])
     groups = sorted({row["group"] for row in rows} - {""})
     medians = []
     for group in groups:
@@ -244,7 +248,13 @@ def main() -> None:
         rows = read_rows(path)
         rows[goal.name] = {column: str(row.get(column, "")) for column in COLUMNS}
         write_csv(path, [rows[name] for name in known if name in rows])
-    write_result("frontier", "The frontier: instances at the edge", body(list(read_rows(path).values())))
+    rows_of_all = list(read_rows(path).values())
+    measured = environments((row.get("date", ""), row.get("environment", "")) for row in rows_of_all)
+    title, command = "The frontier: instances at the edge", "python -m benchmarks.suite.frontier --data DATA"
+    command += " --verify" if options.verify else ""
+    write_result("frontier", title, body(rows_of_all), command=command, measured_with=measured)
+    tried = [row for row in rows_of_all if row["instance"] in {goal.name for goal in chosen}]
+    sys.exit(any(row["status"].startswith(("failed", "verified only")) for row in tried))
 
 
 if __name__ == "__main__":

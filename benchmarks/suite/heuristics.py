@@ -24,7 +24,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
-from benchmarks.record import RESULTS, markdown_table, write_result
+from benchmarks.record import PICTURES, RESULTS, markdown_table, write_result
 from benchmarks.suite.instances import Case, checked_clustering, load_cases
 from certimeans._typing import IntArray
 from certimeans.baselines import blpkm, cop_kmeans, post_processing
@@ -49,7 +49,6 @@ METHODS = (OURS, *OF_THE_PAPER)
 COLOURS = dict(zip(METHODS, ("#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00"), strict=True))
 GAP = 1e-4  # at which the root node is closed
 SAME = 1e-6  # relative difference of costs that are taken for equal
-PICTURE = Path(__file__).parents[2] / "docs" / "images" / "heuristic_gaps.png"
 
 
 @dataclass(frozen=True)
@@ -225,7 +224,7 @@ def main() -> None:
             print(case.name, *excess, flush=True)
     write_result("heuristics", "Heuristics, as in the paper's table", report(rows, options.starts))
     _write_csv(rows, RESULTS / "heuristics.csv")
-    draw(rows, PICTURE)
+    draw(rows, PICTURES / "heuristic_gaps.png")
 
 
 if __name__ == "__main__":

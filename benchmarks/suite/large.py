@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.record import RESULTS, markdown_table, write_result
+from benchmarks.record import RESULTS, environments, markdown_table, write_result
 from benchmarks.suite.large_instances import INSTANCES, Folders, LargeInstance, Target
 from benchmarks.watch import run_watched
 from certimeans.problem.io.files import write_constraints
@@ -30,6 +31,8 @@ from certimeans.warmup import prepare
 _RECORDS = RESULTS / "large.jsonl"
 _STOPS = (10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0)
 """Moments, in seconds, at which the gap is told."""
+_COMMAND = "python -m benchmarks.suite.large NAME... --data DATA --packages PACKAGES"
+"""What the table says instead of the command of its last row."""
 _WITH_RESULT = (0, 1, 130)
 """Exit codes of ``solve``: the gap is reached, or a limit was, or all that can be done is done (or Ctrl-C)."""
 
@@ -129,6 +132,15 @@ def report(rows: list[dict[str, Any]]) -> str:
     )
 
 
+def _commit(row: dict[str, Any]) -> list[str]:
+    return re.findall(r"commit ([^)]+)", row["environment"])
+
+
+def measured_with(rows: list[dict[str, Any]]) -> str:
+    """Say when and with what the rows were measured."""
+    return environments((row["date"].split()[0], row["environment"]) for row in rows)
+
+
 def _line(row: dict[str, Any]) -> list[str]:
     goal = f"{percent(row['target_gap'])} in {row['target_seconds'] / 60:g} min"
     if "gap" not in row:
@@ -148,7 +160,7 @@ def _line(row: dict[str, Any]) -> list[str]:
         times,
         f"{row['certificate_megabytes']:.1f}",
         seen,
-        f"{row['date']}, {' '.join(row['options'])}".rstrip(", "),
+        ", ".join([row["date"], *_commit(row), *([" ".join(row["options"])] if row["options"] else [])]),
     ]
 
 
@@ -179,6 +191,7 @@ def main() -> None:
             print(f"{name:12} {instance.what}: {goals}")
         return
     folders = Folders(options.data, options.packages)
+    is_right = True
     prepare()  # compiles everything, for the processes to come
     for name in INSTANCES if options.names == ["all"] else options.names:
         instance = INSTANCES[name]
@@ -189,7 +202,10 @@ def main() -> None:
         for target in targets:
             row = measure(instance, target, folders, options.jobs, more, options.out)
             print(json.dumps(row), flush=True)
-            write_result("large", "Large instances", report(remember(row)))
+            rows = remember(row)
+            write_result("large", "Large instances", report(rows), command=_COMMAND, measured_with=measured_with(rows))
+            is_right &= bool(row.get("verified"))
+    sys.exit(not is_right)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import json
 import os
 import resource
 import signal
+import sys
 import threading
 import time
 
@@ -88,6 +89,7 @@ def main() -> None:
                     what = {"n": size, "jobs": jobs}
                     rows.append(run_apart("benchmarks.suite.limits", ["--only", argument], what))
     write_rows("limits", "Limits kept at any size", rows)
+    sys.exit(any(str(row["status"]).startswith("failed") for row in rows))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ Usage: ``python -m benchmarks.suite.packages SUITE [--datasets NAME ...] [--star
 ``certimeans bench`` takes. Each package gets a virtual environment of its own, kept in a cache folder; where its newest
 version does not run with the newest numpy, older ones are tried, and what cannot be made to run is reported as such.
 
-k-means-constrained bounds the sizes of clusters instead of linking points. It gets each data set without constraints,
-and the sizes of the proven optimum's smallest and largest cluster as bounds: that optimum stays optimal.
+k-means-constrained bounds the sizes of clusters instead of linking points. It gets each data set without links and with
+balanced sizes: all clusters have the same number of points, or two sizes that differ by one. So do we.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ from certimeans.heuristics.upper_bound import search_clustering
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
+from certimeans.result import SolveStatus
 from certimeans.search.limits import Limits
 from certimeans.solver import solve_instance
+from certimeans.warmup import prepare as compile_for
 
 DRIVER = Path(__file__).with_name("package_driver.py")
 PINS = (  # tried in this order until the method runs; not every package says that it needs numpy
@@ -59,13 +61,18 @@ PEERS = (
     Peer("active-semi-supervised-clustering: COP-k-means", "active-semi-supervised-clustering", "active_cop"),
     Peer("active-semi-supervised-clustering: PCK-means", "active-semi-supervised-clustering", "active_pck"),
     Peer("active-semi-supervised-clustering: MPCK-means", "active-semi-supervised-clustering", "active_mpck"),
-    Peer("k-means-constrained (sizes only)", "k-means-constrained", "sizes"),
+    Peer("k-means-constrained, balanced sizes", "k-means-constrained", "sizes"),
 )
+PCCC = """\
+PCCC (Baumann and Hochbaum) is not compared. The package index does not have it (looked up in November 2026: `pccc`
+there checks commit messages, and `pyPCCC` has nothing to do with clustering); its authors publish scripts that need
+Gurobi. Without a licence of one's own gurobipy 13.0.3 assigns 600 points to 3 clusters, and refuses 700 points ("Model
+too large for size-limited license"), so that only small instances could be compared."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """An instance with our own results: the proven optimum, and what our search alone finds."""
+    """An instance with our own results: the optimum, if it is proven, and what our search alone finds."""
 
     name: str
     instance: Instance
@@ -75,6 +82,7 @@ class Solved:
     search_seconds: float
     size_min: int = 0
     size_max: int = 0
+    is_proven: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,13 +97,22 @@ class Attempt:
 
 
 def prepare(cases: Sequence[Case], time_limit: float) -> tuple[list[Solved], list[Solved]]:
-    """Solve all instances, and each data set without constraints."""
+    """Solve all instances, and each data set without links and with balanced sizes."""
     linked = [_solve(case.name, case.instance, time_limit) for case in cases]
-    free = {case.dataset: Instance(case.instance.points, case.instance.n_clusters) for case in cases}
-    return linked, [_solve(name, instance, time_limit) for name, instance in free.items()]
+    data = {case.dataset: case.instance for case in cases}
+    return linked, [_solve_balanced(name, instance, time_limit) for name, instance in data.items()]
 
 
-def _solve(name: str, instance: Instance, time_limit: float) -> Solved:
+def _solve_balanced(name: str, instance: Instance, time_limit: float) -> Solved:
+    """Solve with the same points, without links, and with sizes that differ by at most one."""
+    least, more = divmod(instance.n_points, instance.n_clusters)
+    most = least + (more > 0)
+    balanced = Instance.create(instance.points, instance.n_clusters, size_min=least, size_max=most)
+    return _solve(name, balanced, time_limit, (least, most))
+
+
+def _solve(name: str, instance: Instance, time_limit: float, sizes: tuple[int, int] = (0, 0)) -> Solved:
+    compile_for(instance)
     result = solve_instance(instance, Limits(seconds=time_limit))
     began = time.perf_counter()
     presolved = presolve(instance)
@@ -104,10 +121,8 @@ def _solve(name: str, instance: Instance, time_limit: float) -> Solved:
     assert labels is not None  # noqa: S101  # these instances are feasible
     assert result.clustering is not None  # noqa: S101
     found = checked_clustering(instance, presolved.super_points, labels)
-    sizes = result.clustering.sizes
-    return Solved(
-        name, instance, result.objective, result.seconds, found.cost, seconds, int(sizes.min()), int(sizes.max())
-    )
+    is_proven = result.status is SolveStatus.OPTIMAL
+    return Solved(name, instance, result.objective, result.seconds, found.cost, seconds, *sizes, is_proven)
 
 
 def write_tasks(problems: Sequence[Solved], n_starts: int, folder: Path) -> None:
@@ -222,6 +237,40 @@ def our_lines(problems: Sequence[Solved], kind: str) -> list[tuple[str, ...]]:
     ]
 
 
+def by_data_set(problems: Sequence[Solved], attempts: Sequence[Attempt]) -> str:
+    """Compare costs under limits on sizes, ours and those of the best of the other package's starts."""
+    header = ("data set", "k", "sizes", "optimum", "search only", "s", "k-means-constrained, best start", "s a start")
+    lines = []
+    for problem in problems:
+        own = [attempt for attempt in attempts if attempt.name == problem.name]
+        costs = [attempt.cost for attempt in own if attempt.cost is not None and attempt.broken == 0]
+        lines.append(
+            (
+                problem.name,
+                problem.instance.n_clusters,
+                " or ".join(map(str, sorted({problem.size_min, problem.size_max}))),
+                f"{problem.cost:.9g}" + ("" if problem.is_proven else " (not proven)"),
+                _excess(problem.search_cost, problem.cost),
+                f"{problem.search_seconds:.4f}",
+                _excess(min(costs), problem.cost) if costs else "none keeps the sizes",
+                f"{fmean(attempt.seconds for attempt in own):.4f}" if own else "",
+            )
+        )
+    return markdown_table(header, lines)
+
+
+def _excess(cost: float, optimum: float) -> str:
+    return f"{100 * (cost / optimum - 1):+.4f} %"
+
+
+def _unproven(problems: Sequence[Solved], time_limit: float) -> str:
+    """Say for which instances the best known cost stands for the optimum."""
+    names = [problem.name for problem in problems if not problem.is_proven]
+    if not names:
+        return "All optima are proven."
+    return f"Not proven within {time_limit:g} s, our best cost stands for the optimum: {', '.join(names)}."
+
+
 HEADER = (
     "method", "instances x starts", "failed", "constraints broken", "feasible", "instances with a feasible one",
     "optimum found", "mean excess of the best", "s a start", "versions",
@@ -239,13 +288,14 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "certimeans-packages")
     options = parser.parse_args()
     warm_up()
-    linked, free = prepare(find_cases(options.suite, options.datasets), options.time_limit)
+    linked, balanced = prepare(find_cases(options.suite, options.datasets), options.time_limit)
     lines: list[tuple[str, ...]] = our_lines(linked, "")
     notes: list[str] = []
+    by_size = ""
     for peer in PEERS:
-        is_free = peer.method == "sizes"
-        lines += our_lines(free, ", no links") if is_free else []
-        problems = free if is_free else linked
+        has_sizes = peer.method == "sizes"
+        lines += our_lines(balanced, ", balanced sizes") if has_sizes else []
+        problems = balanced if has_sizes else linked
         python, versions = environment_for(peer, options.cache)
         if python is None:
             lines.append((peer.title, versions, *[""] * (len(HEADER) - 2)))
@@ -256,15 +306,19 @@ def main() -> None:
             lines.append((peer.title, f"no run within {options.package_limit:g} s", *[""] * (len(HEADER) - 2)))
             continue
         lines.append(line(peer.title, problems, attempts, versions))
+        by_size = by_data_set(balanced, attempts) if has_sizes else by_size
         errors = sorted({attempt.error for attempt in attempts if attempt.error})
         notes += [f"- {peer.title}: {'; '.join(errors[:4])}"] if errors else []
     body = (
         f"{len(linked)} instances; *failed*: no clustering into k clusters; *feasible*: a clustering that keeps every "
         f"constraint; *optimum found*: by the best of the starts, to 1e-4; *excess*: of the best feasible clustering "
-        f"over the optimum. Methods with fewer instances were stopped after {options.package_limit:g} s."
+        f"over the optimum. Methods with fewer instances were stopped after {options.package_limit:g} s. "
+        f"{_unproven([*linked, *balanced], options.time_limit)}"
         f"\n\n{markdown_table(HEADER, lines)}"
     )
     body += "\n\nWhy runs failed:\n\n" + "\n".join(notes) if notes else ""
+    body += f"\n\nBalanced sizes by data set:\n\n{by_size}" if by_size else ""
+    body += f"\n\n{PCCC}"
     write_result("packages", "Packages from the Python package index", body)
 
 

@@ -1,20 +1,19 @@
-"""Cluster sizes: data sets with the sizes of their classes, with and without links; and against k-means-constrained.
+"""Cluster sizes: data sets with the sizes of their classes, with and without links.
 
     python -m benchmarks.suite.sizes DATA [--names iris,wine] [--time-limit 60] [--jobs 2]
-    python -m benchmarks.suite.sizes DATA --peer      heuristic alone, balanced sizes; needs k-means-constrained
 
 DATA has ``datasets/NAME.txt``, ``labels/NAME.txt`` and ``constraints/NAME/ml_A_cl_B_0.txt``, and ``ucr/NAME.txt`` with
 ``ucr/NAME.labels.txt``. The table says which problems were proven within the gap of 1e-4; every certificate is
-re-proven. Left out is gene16, whose 801 points in classes of very unequal sizes take too long.
+re-proven. Left out is gene16, whose 801 points in classes of very unequal sizes take too long. Balanced sizes against
+k-means-constrained are in ``benchmarks.suite.packages``.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
 import tempfile
-import time
-from importlib import import_module
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Any
@@ -22,15 +21,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.record import write_rows
-from certimeans import Instance, solve, verify
+from certimeans import solve, verify
 from certimeans.errors import CertimeansError
-from certimeans.heuristics.upper_bound import search_clustering
-from certimeans.presolve.reduce import presolve
-from certimeans.problem.clustering import Clustering
 from certimeans.problem.io.files import read_constraints, read_labels, read_points
-
-PEER_SETS = ("iris", "wine", "seeds", "glass", "heart")
-"""The data sets on which other packages are compared."""
 
 
 def read(data: Path, name: str) -> tuple[np.ndarray[Any, Any], list[int]]:
@@ -89,35 +82,6 @@ def _cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in map(getrusage, (RUSAGE_SELF, RUSAGE_CHILDREN)))
 
 
-def compare(data: Path, name: str) -> dict[str, Any]:
-    """Search with balanced sizes, ours and k-means-constrained's; return a row of the table."""
-    peer = import_module("k_means_constrained")  # in no extra: only this comparison needs it
-    points, sizes = read(data, name)
-    k = len(sizes)
-    least, most = len(points) // k, -(-len(points) // k)
-    instance = Instance.create(points, k, size_min=least, size_max=most)
-    for seed in range(2):  # the first run compiles
-        began = time.process_time()
-        presolved = presolve(instance)
-        found = search_clustering(presolved.super_points, colouring=presolved.colouring, seed=seed)
-        seconds = time.process_time() - began
-    assert found is not None  # noqa: S101
-    ours = Clustering.from_labels(instance, found).cost
-    began = time.process_time()
-    model = peer.KMeansConstrained(k, size_min=least, size_max=most, random_state=0, n_init=10).fit(points)
-    theirs_seconds = time.process_time() - began
-    theirs = Clustering.from_labels(instance, model.labels_).cost
-    return {
-        "data": name,
-        "k": k,
-        "ours": f"{ours:.10g}",
-        "k-means-constrained": f"{theirs:.10g}",
-        "excess": f"{100 * (theirs / ours - 1):.3f} %",
-        "our CPU s": f"{seconds:.3f}",
-        "its CPU s": f"{theirs_seconds:.3f}",
-    }
-
-
 def main() -> None:
     """Run and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -125,23 +89,17 @@ def main() -> None:
     parser.add_argument("--names", help="data sets, separated by commas (default: all)")
     parser.add_argument("--time-limit", type=float, default=60.0)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--peer", action="store_true", help="compare the heuristic with k-means-constrained")
     options = parser.parse_args()
     known = sorted(path.stem for path in (options.data / "labels").glob("*.txt") if path.stem != "gene16")
     known += sorted(path.name.split(".")[0] for path in (options.data / "ucr").glob("*.labels.txt"))
     names = options.names.split(",") if options.names else known
     rows = []
-    if options.peer:
-        for name in options.names.split(",") if options.names else PEER_SETS:
-            rows.append(compare(options.data, name))
-            print(rows[-1], flush=True)
-        write_rows("sizes_peer", "Balanced sizes, heuristic alone, against k-means-constrained", rows)
-        return
     for name in names:
         for links in link_files(options.data, name):
             rows.append(solved(options.data, name, links, options))
             print(rows[-1], flush=True)
     write_rows("sizes", "Data sets with the sizes of their classes", rows)
+    sys.exit(any(row["certificate"] not in {"verified", "no clustering"} for row in rows))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections import defaultdict
@@ -78,8 +79,8 @@ def main() -> None:
         print(number, name, np.round(1e3 * seconds, 1), f"{seconds[1] / seconds[0]:.2f}", flush=True)
     every = [row for group in groups.values() for row in group]
     rows = [_row(name, group) for name, group in [*groups.items(), ("all", every)]]
-    command = ["git", "-C", str(options.other), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    asked = ["git", "-C", str(options.other), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
     body = [
         f"*then*: {commit}; seeds: {options.seeds}. The two in turns, processor time, the best of {options.runs} runs.",
         "*now / then*: geometric mean over instances and seeds.",
@@ -88,7 +89,10 @@ def main() -> None:
         markdown_table(HEADER, rows),
     ]
     name = "versions" if options.data != "-" else "versions_planted"
-    write_result(name, "The search beside that of another version", "\n".join(body))
+    own = [word for word in sys.argv[1:] if word not in {str(options.other), options.data}]
+    folders = ["OTHER"] if options.data == "-" else ["OTHER", "DATA"]
+    command = shlex.join(["python", "-m", "benchmarks.suite.versions", *folders, *own])
+    write_result(name, "The search beside that of another version", "\n".join(body), command=command)
 
 
 def _row(name: str, runs: list[tuple[float, float, float, float]]) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from certimeans._version import __version__
 
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
+_WRITTEN = ("benchmarks/results", "docs/images")
 
 
 def describe_environment() -> list[tuple[str, str]]:
@@ -46,21 +47,26 @@ def processor() -> str:
 
 
 def commit() -> str | None:
-    """Return the commit if the package runs from a checkout of its own repository."""
+    """Return the commit if the package runs from a checkout of its own repository, with ``-dirty`` if it was edited.
+
+    Tables and pictures that benchmarks write do not count: the first one would make all that follow it dirty.
+    """
     package = Path(__file__).parents[1]
     if not (package.parents[1] / ".git").exists():
         return None
+    revision = _git(package, "describe", "--always")
+    written = [f":(top,exclude){folder}" for folder in _WRITTEN]
+    edited = _git(package, "status", "--porcelain", "--untracked-files=no", "--", ":/", *written)
+    return f"{revision}-dirty" if revision and edited else revision or None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """Return what git says; nothing if there is none, or if it fails."""
     try:
-        done = subprocess.run(
-            ["git", "describe", "--always", "--dirty"],  # noqa: S607  # wherever git is
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=package,
-        )
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False, cwd=folder)  # noqa: S603, S607
     except OSError:
-        return None
-    return done.stdout.strip() or None
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def _version(name: str) -> str:
