@@ -85,6 +85,6 @@ def test_a_folder_imports_only_from_those_before_it(folder: str) -> None:
 def test_contributing_shows_the_order() -> None:
     """The list that newcomers read is the one that is tested."""
     text = (PACKAGE.parents[1] / "CONTRIBUTING.md").read_text()
-    positions = [text.find(f"{folder}/") for folder in LAYERS]
+    positions = [text.find(f"`{folder}/`") for folder in LAYERS]
     assert all(position >= 0 for position in positions)
     assert positions == sorted(positions)

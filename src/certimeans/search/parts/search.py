@@ -32,7 +32,8 @@ from certimeans.search.parts.outcome import Proven
 from certimeans.search.parts.passes import Budget, Pass, PassTasks
 from certimeans.search.parts.plan import QuickPilots
 from certimeans.search.parts.resuming import proofs_to_repeat
-from certimeans.search.parts.sizing import Sizing, StoppedError
+from certimeans.search.parts.sizing import Sizing
+from certimeans.search.parts.splits import Splits, StoppedError
 from certimeans.search.parts.store import PartStore, Plan, StoredProof
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask, Stored, perform_parts
 from certimeans.search.parts.uniting import parts_of_small_ones, unite_worst
@@ -173,7 +174,7 @@ class PartsSearch:
                     quick = sizing.choose_quickly(sizing.split_roughly(self._labels), self._labels)
                     if quick.is_ample:
                         self._first_pass(sizing, quick)  # as the earlier run did, whose bound must not be lost
-                self._own_loss = sizing.try_split(split, self._labels).own_loss
+                self._own_loss = sizing.splits.try_split(split, self._labels).own_loss
         self._split, self._cover = split, Cover(split.n_parts)
         for p, pieces in enumerate(self._pieces):
             self._cover.put_inside((p,), pieces)
@@ -207,7 +208,7 @@ class PartsSearch:
                 quick = sizing.choose_quickly(rough, labels)
                 if not quick.is_ample:
                     self._quick = quick
-                    return sizing.split_quickly(labels, max(1, -(-n_points // quick.size)))
+                    return sizing.splits.split_quickly(labels, max(1, -(-n_points // quick.size)))
                 self._first_pass(sizing, quick)
             size = sizing.choose(rough, labels)
         self._template = sizing.templates.get(size)
@@ -216,7 +217,7 @@ class PartsSearch:
         if self._must_stop():
             raise StoppedError
         n_parts = max(1, -(-n_points // size))
-        if sizing.centres and self._search_from(sizing):
+        if sizing.splits.centres and self._search_from(sizing):
             trial = None
         elif trial is not None and not trial.is_final and self._first is not None:
             most = _LITTLE * self.limits.gap * self.incumbent.cost
@@ -226,7 +227,7 @@ class PartsSearch:
                 split, self._pieces = united
                 return split
         if trial is None or not trial.is_final:
-            trial = sizing.split_well(self._labels, n_parts)
+            trial = sizing.splits.split_well(self._labels, n_parts)
         else:
             self._piloted = sizing.proven.get(size, [])
         self._own_loss = trial.own_loss
@@ -240,7 +241,7 @@ class PartsSearch:
             return
         iterations = quick.iterations_within(seconds if math.isfinite(seconds) else 0.0)
         self._quick = replace(quick, iterations=iterations, most=iterations)
-        self._split = sizing.split(self._labels, max(1, -(-self.presolved.super_points.size // quick.size)))
+        self._split = sizing.splits.split(self._labels, max(1, -(-self.presolved.super_points.size // quick.size)))
         self._cover, self._is_passing = Cover(self._split.n_parts), True
         self._pass(self._cover.tops, is_first=True)
         self._first = self._split, self._cover
@@ -258,7 +259,7 @@ class PartsSearch:
             self.settings.root_search,
             self.seed,
             self._must_stop,
-            sizing.centres,
+            sizing.splits.centres,
             self.n_threads,
         )
         if is_better:
@@ -285,9 +286,8 @@ class PartsSearch:
 
     def _sizing(self) -> Sizing:
         cost = self.incumbent.cost
-        return Sizing(
+        splits = Splits(
             self.presolved,
-            self.workers,
             self.deadline,
             self.settings,
             self.seed,
@@ -296,6 +296,7 @@ class PartsSearch:
             self._must_stop,
             self.n_threads,
         )
+        return Sizing(splits, self.workers)
 
     def _prove_stored(self, plan: Plan) -> None:
         """Prove again what an earlier run stored; what cannot be proven is bounded anew."""

@@ -64,7 +64,7 @@ def unite_worst(
         """Estimate how much cheaper the own clusterings of united parts are than the whole's, relatively."""
         middle = max(0, len(tops) // 2 - factor)
         together = tuple(sorted(p for key in tops[middle : middle + factor] for p in key))
-        lost[factor] = sizing.own_losses({together: part_of(together)})[together]
+        lost[factor] = sizing.splits.own_losses({together: part_of(together)})[together]
         return lost[factor]
 
     takes = seconds_each * len(tops) / sizing.workers.capacity
