@@ -37,8 +37,7 @@ class CuttingPlaneSettings:
         Iterations between two bounds; twice as many from ``large_size`` super-points on. Within a round, a bound is
         left out that would miss the target even if it had gained ``hopeful`` times as much per iteration as the last.
     smallest_shared
-        From so many super-points on, a second thread proves bounds beside the iterations, if there may be one; up to
-        ``large_size``, from which on one proof takes too long to wait for it when the time is over.
+        From so many super-points on, a second thread proves bounds beside the iterations, if there may be one.
     few_new_cuts
         If fewer cuts than this share of those in use are new, weaker violations count from then on.
     min_iterations, patience
@@ -148,7 +147,7 @@ def bound_by_cutting_planes(
     loop = CuttingPlaneLoop(
         solver, start, NO_BOUND, value, settings, separator, deadline or Deadline(), is_exact=is_exact
     )
-    if n_threads == 1 or not settings.smallest_shared <= relaxation.size < settings.large_size:
+    if n_threads == 1 or relaxation.size < settings.smallest_shared:
         reason = loop.run(on_round)
     else:
         with ThreadPoolExecutor(1) as helper:
