@@ -48,7 +48,7 @@ def run_and_kill(command: list[str], folder: Path, n_parts: int) -> tuple[int, f
 
 def measure(name: str, folders: Folders, kills: int, limits: list[str], work: Path) -> Outcome:
     """Kill, go on, and check."""
-    outcome = Outcome(f"killed runs by parts: {name}")
+    outcome = Outcome()
     saved, out = work / "saved", work / "out"
     inputs = write_inputs(INSTANCES[name], folders, work)
     command = [*_PROGRAM, "solve", *inputs, *limits, "--resume", str(saved), "--quiet"]

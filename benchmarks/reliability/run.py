@@ -1,54 +1,109 @@
 """Run the long reliability tests and record what was tried and what went wrong.
 
-Usage: ``python -m benchmarks.reliability.run [--share 0.1]``; a share of 1 takes about half an hour.
+Usage: ``python -m benchmarks.reliability.run [--only NAME ..] [--seeds A:B] [--share 0.1] [--jobs 2]``. Every check takes
+seeds. Blocks of seeds that are done are kept in ``benchmarks/results/reliability.jsonl`` (``--records FILE``) and not tried
+again, so a run may be ended at any time, and the next one goes on. ``--seeds`` tries some again, or adds to them. The table
+is made from the records at the end of each run, or with ``--table`` alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
 
-from benchmarks.record import markdown_table, write_result
-from benchmarks.reliability import answers, certificates, checkpoints, faults, sizes
+from benchmarks.record import RESULTS
+from benchmarks.reliability import answers, parts
+from benchmarks.reliability.outcome import Outcome
+from benchmarks.reliability.records import Record, append, missing, read
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check: what it does with seeds, how many are wanted, and how many are recorded at a time.
+
+    Attributes
+    ----------
+    is_timed
+        Whether clocks decide; then nothing runs beside it.
+    """
+
+    run: Callable[[range], Outcome]
+    title: str
+    wanted: int
+    block: int
+    is_timed: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name by which it is called."""
+        return self.run.__name__
+
 
 CHECKS = (
-    (answers.brute_force, 5000),
-    (sizes.cluster_sizes, 2000),
-    (answers.garbage_multipliers, 2000),
-    (answers.metamorphic, 200),
-    (answers.hostile_files, 20_000),
-    (certificates.tampering, 12),
-    (faults.killed_local_workers, 20),
-    (faults.killed_dask_workers, 10),
-    (faults.killed_solver, 10),
-    (faults.interrupted, 20),
-    (faults.time_limits, 24),
-    (faults.nothing_left_behind, 20),
-    (checkpoints.edited_checkpoints, 300),
-    (checkpoints.full_disks, 20),
+    Check(answers.brute_force, "enumerated instances, each certificate verified", 70_000, 500),
+    Check(answers.extreme_magnitudes, "the same with magnitudes from 1e-300 to 1e300", 10_000, 250),
+    Check(answers.cluster_sizes, "the same with limits on sizes", 10_000, 250),
+    Check(parts.by_parts, "the same by parts", 10_000, 100),
+    Check(answers.garbage_multipliers, "garbage multipliers", 10_000, 1_000),
+    Check(answers.metamorphic, "metamorphic variants", 1_000, 50),
+    Check(answers.hostile_files, "damaged files, each by three readers", 20_000, 5_000),
 )
 
 
-def main() -> None:
-    """Run everything and write the table."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--share", type=float, default=1.0, help="share of the full number of tries")
-    parser.add_argument("--only", nargs="+", help="names of the tests to run; nothing is recorded then")
-    options = parser.parse_args()
-    rows = []
-    for check, count in CHECKS:
-        if options.only and check.__name__ not in options.only:
-            continue
-        began = time.perf_counter()
-        outcome = check(max(1, round(count * options.share)))
-        seconds = time.perf_counter() - began
-        rows.append((outcome.name, outcome.tried, len(outcome.failures), f"{seconds:.0f}", outcome.note))
-        print(*rows[-1], flush=True)
-    if options.only:
+def do(name: str, seeds: range) -> Record:
+    """Run a block of a check."""
+    check = next(check for check in CHECKS if check.name == name)
+    began = time.perf_counter()
+    outcome = check.run(seeds)
+    return Record.of(name, seeds, outcome, time.perf_counter() - began)
+
+
+def do_all(blocks: list[tuple[str, range]], n_jobs: int) -> Iterator[Record]:
+    """Run blocks in this process, or in several that each start afresh."""
+    if n_jobs == 1:
+        for name, seeds in blocks:
+            yield do(name, seeds)
         return
-    body = markdown_table(("what", "tried", "wrong", "seconds", "note"), rows) + "\n\n" + certificates.mutation_table()
-    write_result("reliability", "Reliability: what was tried, and what went wrong", body)
+    with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(do, *zip(*blocks, strict=True))
+
+
+def main() -> None:
+    """Do what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=[check.name for check in CHECKS])
+    parser.add_argument("--seeds", type=_seeds, metavar="A:B", help="try these, even if they were tried before")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the wanted number of seeds")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--records", type=Path, default=RESULTS / "reliability.jsonl", metavar="FILE")
+    parser.add_argument("--table", action="store_true", help="only make the table")
+    options = parser.parse_args()
+    for check in () if options.table else CHECKS:
+        if options.only and check.name not in options.only:
+            continue
+        wanted = options.seeds or range(max(1, round(check.wanted * options.share)))
+        known = [] if options.seeds else read(options.records)
+        blocks = [(check.name, seeds) for seeds in missing(known, check.name, wanted, check.block)]
+        for record in do_all(blocks, 1 if check.is_timed else options.jobs) if blocks else ():
+            append(options.records, record)
+            print(
+                f"{record.check} {record.first}:{record.last + 1}: {record.tried} tried, {len(record.wrong)} wrong, "
+                f"{record.seconds:.0f} s",
+                flush=True,
+            )
+
+
+def _seeds(text: str) -> range:
+    first, _, end = text.partition(":")
+    return range(int(first), int(end))
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     main()
