@@ -54,9 +54,7 @@ def cluster_sizes(seeds: range) -> Outcome:
     for seed in seeds:
         limited = limited_instance(30_000 + seed)
         said = limited.sizes
-        least, most = (None if said.get(name) is None else Fraction(said[name]) for name in ("size_min", "size_max"))
-        exact = [Fraction(size) for size in said["sizes"]] if "sizes" in said else None
-        sizes = Sizes(limited.amounts(), least, most, exact)
+        sizes = Sizes.stated(limited.amounts(), said.get("size_min"), said.get("size_max"), said.get("sizes"))
         settings = WITHOUT_CUTS if seed % 2 else None
         _solve_and_compare(outcome, seed, limited.build, Statement.of(limited.base, sizes), settings)
     return outcome
@@ -68,11 +66,12 @@ def extreme_magnitudes(seeds: range) -> Outcome:
     for seed in seeds:
         points, weights, k = extreme_problem(40_000 + seed)
         random = np.random.default_rng([seed, 8])
-        links: list[list[tuple[int, int]]] = [[], []]
+        together: list[tuple[int, int]] = []
+        apart: list[tuple[int, int]] = []
         for _ in range(int(random.integers(0, 3)) if len(points) > 2 else 0):
             i, j = random.choice(len(points), 2, replace=False)
-            links[random.integers(2)].append((int(i), int(j)))
-        small = SmallInstance(points.tolist(), k, *links, None if weights is None else weights.tolist())
+            (apart if random.integers(2) else together).append((int(i), int(j)))
+        small = SmallInstance(points.tolist(), k, together, apart, None if weights is None else weights.tolist())
         _solve_and_compare(outcome, seed, small.build, Statement.of(small), None)
     return outcome
 

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import errno
+import json
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 
-from benchmarks.reliability.outcome import Outcome
-from certimeans import InputError
+from benchmarks.reliability.outcome import Outcome, error_of
+from certimeans import InputError, SolveResult, solve
+from certimeans.certificate.check import verify
 from certimeans.problem.io import atomic
 from certimeans.search import checkpointer
 from tests.search.test_resume import edit_arrays, edit_json, run
 
+_PARTS = 16  # points in each, of runs by parts
+_PROGRAM = "from benchmarks.reliability.checkpoints import print_real_disks; print_real_disks()"
+_known: dict[bool, SolveResult] = {}
 
-def edited_checkpoints(count: int) -> Outcome:
+
+def edited_checkpoints(seeds: range) -> Outcome:
     """Change numbers, statuses and proofs of a checkpoint and sign it again; no claim may be false."""
-    outcome = Outcome("edited checkpoints")
-    best = run(None)
-    refused = 0
+    outcome = Outcome()
+    best = _undisturbed(is_by_parts=False)
     with tempfile.TemporaryDirectory() as folder:
         for nodes in (4, 12, None):
             run(Path(folder) / f"saved{nodes}", nodes=nodes)
-        for seed in range(count):
+        for seed in seeds:
             copy = Path(folder) / "copy"
             shutil.copytree(Path(folder) / f"saved{(4, 12, None)[seed % 3]}", copy)
             (copy / "checkpoint.previous.json").unlink(missing_ok=True)
@@ -33,24 +44,22 @@ def edited_checkpoints(count: int) -> Outcome:
             try:
                 result = run(copy, nodes=None if seed % 4 else 1)
             except InputError:
-                refused += 1
+                outcome.counts["refused as damaged"] += 1
                 outcome.count(right=True, what="refused")
             else:
                 is_true = result.lower_bound <= best.objective and result.root_lower_bound <= best.objective
                 is_right = result.status != "optimal" or result.objective <= best.objective * (1 + 1e-4)
                 outcome.count(is_true and is_right, f"seed {seed}: {result.status} {result.lower_bound}")
             shutil.rmtree(copy)
-    outcome.note = f"{refused} refused as damaged"
     return outcome
 
 
-def full_disks(count: int) -> Outcome:
-    """Let the disk be full from a random write on, for a random number of writes; then go on from what is there."""
-    outcome = Outcome("full disks")
-    best = run(None)
-    random = np.random.default_rng(9)
+def failing_writes(seeds: range) -> Outcome:
+    """Let every write fail from a random one on, for a random number of writes; then go on from what is there."""
+    outcome = Outcome()
     write = atomic._replace
-    for _ in range(count):
+    for seed in seeds:
+        random = np.random.default_rng([9, seed])
         first, last = sorted(random.integers(0, 60, 2))
         writes = 0
 
@@ -67,8 +76,90 @@ def full_disks(count: int) -> Outcome:
                 mock.patch.object(checkpointer, "SECONDS_BETWEEN_SAVES", 0.0),
             ):
                 stopped = run(Path(folder), nodes=int(random.integers(2, 20)))
-            outcome.count(stopped.lower_bound <= best.objective, f"{stopped.status} {stopped.lower_bound}")
-            result = run(Path(folder))
-            right = result.status == "optimal" and abs(result.objective - best.objective) <= 1e-4 * best.objective
-            outcome.count(right, f"{result.status} {result.objective}")
+            wrong = _wrong(stopped, is_by_parts=False, is_done=False)
+            wrong = wrong or _wrong(run(Path(folder)), is_by_parts=False)
+            outcome.count(not wrong, f"seed {seed}: {wrong}")
     return outcome
+
+
+def full_disks(seeds: range) -> Outcome:
+    """Solve with the checkpoint on a disk of a few kilobytes, save the result there, make the disk larger, and go on.
+
+    Every other run is by parts. Needs ``unshare``, which makes a place for mounts that only one process sees.
+    """
+    done = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", sys.executable, "-c", _PROGRAM, f"{seeds.start}:{seeds.stop}"],  # noqa: S607
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return Outcome(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def print_real_disks() -> None:
+    """Do what :func:`full_disks` says where mounts are allowed, and print the outcome."""
+    first, _, end = sys.argv[1].partition(":")
+    outcome = Outcome()
+    for seed in range(int(first), int(end)):
+        wrong = _on_a_small_disk(outcome, seed)
+        outcome.count(not wrong, f"seed {seed}: {wrong}")
+    sys.stdout.write("\n" + json.dumps(asdict(outcome)) + "\n")
+
+
+def _on_a_small_disk(outcome: Outcome, seed: int) -> str:
+    random = np.random.default_rng([10, seed])
+    is_by_parts = seed % 2 == 1
+    with _disk(4 * int(2.0 ** random.uniform(0, 6))) as disk:
+        with mock.patch.object(checkpointer, "SECONDS_BETWEEN_SAVES", 0.0):
+            try:
+                stopped = _solve(disk / "saved", is_by_parts=is_by_parts)
+            except InputError as error:  # not even the folder fits
+                outcome.counts["refused at the start"] += 1
+                return "" if "No space left" in str(error) else str(error)
+        outcome.counts["of them full" if "could not be" in stopped.message else "of them not full"] += 1
+        wrong = _wrong(stopped, is_by_parts=is_by_parts)
+        wrong = wrong or error_of(lambda: stopped.save(disk / "out", report=False), allowed=InputError)
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)  # noqa: S607
+        again = _solve(disk / "saved", is_by_parts=is_by_parts)
+        wrong = wrong or _wrong(again, is_by_parts=is_by_parts)
+        again.save(disk / "out", report=False, overwrite=True)
+        return wrong or error_of(lambda: verify(disk / "out"))
+
+
+@contextmanager
+def _disk(kilobytes: int) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "disk"
+        place.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(place)], check=True)  # noqa: S607
+        try:
+            yield place
+        finally:
+            os.sync()
+            subprocess.run(["umount", "--lazy", str(place)], check=True)  # noqa: S607
+
+
+def _solve(folder: Path | None, *, is_by_parts: bool) -> SolveResult:
+    if not is_by_parts:
+        return run(folder)
+    random = np.random.default_rng(1)
+    points = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]])[np.arange(96) % 3] + random.normal(size=(96, 2))
+    return solve(points, 3, part_size=_PARTS, checkpoint=folder, gap=1e-3)
+
+
+def _undisturbed(*, is_by_parts: bool) -> SolveResult:
+    if is_by_parts not in _known:
+        _known[is_by_parts] = _solve(None, is_by_parts=is_by_parts)
+    return _known[is_by_parts]
+
+
+def _wrong(result: SolveResult, *, is_by_parts: bool, is_done: bool = True) -> str:
+    """Say how a result differs from an undisturbed one, or empty: same optimum, or nearly the same gap for parts."""
+    best = _undisturbed(is_by_parts=is_by_parts)
+    is_right = result.lower_bound <= best.objective and best.lower_bound <= result.objective
+    if is_by_parts and is_done:
+        is_right = is_right and result.gap <= 2 * best.gap + 1e-3
+    elif is_done:
+        is_right = is_right and result.status == "optimal"
+        is_right = is_right and abs(result.objective - best.objective) <= 1e-4 * best.objective
+    return "" if is_right else f"{result.status}, {result.objective!r}, bound {result.lower_bound!r}: {result.message}"

@@ -1,7 +1,7 @@
 """What was tried, kept from run to run: a line of JSON for each finished block of seeds of a check.
 
-Files of several runs, or of several machines, may be concatenated. Of records whose seeds overlap the later line counts;
-so what went wrong and was mended can be tried again, and the earlier line still says what had gone wrong.
+Files of several runs or machines may be concatenated. Of records whose seeds overlap the later line counts; so what
+went wrong and was mended can be tried again, and the earlier line still says what had gone wrong.
 """
 
 from __future__ import annotations

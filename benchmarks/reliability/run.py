@@ -1,9 +1,11 @@
 """Run the long reliability tests and record what was tried and what went wrong.
 
-Usage: ``python -m benchmarks.reliability.run [--only NAME ..] [--seeds A:B] [--share 0.1] [--jobs 2]``. Every check takes
-seeds. Blocks of seeds that are done are kept in ``benchmarks/results/reliability.jsonl`` (``--records FILE``) and not tried
-again, so a run may be ended at any time, and the next one goes on. ``--seeds`` tries some again, or adds to them. The table
-is made from the records at the end of each run, or with ``--table`` alone.
+Usage: ``python -m benchmarks.reliability.run [--only NAME ..] [--seeds A:B] [--share 0.1] [--jobs 2]``.
+
+Every check takes seeds. Blocks of seeds that are done are kept in ``benchmarks/results/reliability.jsonl``, or in the
+file that ``--records`` names, and not tried again: a run may be ended at any time, and the next one goes on.
+``--seeds`` tries some again, or adds to them. The table is made from the records at the end of each run, or with
+``--table`` alone.
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.record import RESULTS
-from benchmarks.reliability import answers, parts
+from benchmarks.reliability import answers, certificates, checkpoints, faults, kills, parts
 from benchmarks.reliability.outcome import Outcome
 from benchmarks.reliability.records import Record, append, missing, read
+from benchmarks.reliability.table import write_table
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,20 @@ CHECKS = (
     Check(answers.extreme_magnitudes, "the same with magnitudes from 1e-300 to 1e300", 10_000, 250),
     Check(answers.cluster_sizes, "the same with limits on sizes", 10_000, 250),
     Check(parts.by_parts, "the same by parts", 10_000, 100),
+    Check(certificates.mutated_certificates, "mutated certificates, what is accepted against enumeration", 1_000, 9),
+    Check(certificates.tampering, "tampered certificates, by name", 12, 3),
     Check(answers.garbage_multipliers, "garbage multipliers", 10_000, 1_000),
     Check(answers.metamorphic, "metamorphic variants", 1_000, 50),
     Check(answers.hostile_files, "damaged files, each by three readers", 20_000, 5_000),
+    Check(checkpoints.edited_checkpoints, "edited checkpoints", 300, 50),
+    Check(checkpoints.failing_writes, "writes that fail as on a full disk, then resume", 100, 10),
+    Check(checkpoints.full_disks, "full disks, then resume", 100, 10),
+    Check(kills.killed_solver, "kill -9 of the solver, then resume", 50, 5),
+    Check(kills.killed_local_workers, "kill -9 of a local worker", 500, 10),
+    Check(kills.killed_dask_workers, "kill -9 of a Dask worker", 300, 20),
+    Check(faults.interrupted, "Ctrl-C and SIGTERM", 40, 10, is_timed=True),
+    Check(faults.time_limits, "time limits kept", 40, 10, is_timed=True),
+    Check(faults.nothing_left_behind, "memory, processes, threads and files released", 1, 1, is_timed=True),
 )
 
 
@@ -78,7 +92,7 @@ def main() -> None:
     """Do what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=[check.name for check in CHECKS])
-    parser.add_argument("--seeds", type=_seeds, metavar="A:B", help="try these, even if they were tried before")
+    parser.add_argument("--seeds", type=seeds_of, metavar="A:B", help="try these, even if they were tried before")
     parser.add_argument("--share", type=float, default=1.0, help="share of the wanted number of seeds")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--records", type=Path, default=RESULTS / "reliability.jsonl", metavar="FILE")
@@ -97,9 +111,11 @@ def main() -> None:
                 f"{record.seconds:.0f} s",
                 flush=True,
             )
+    write_table(options.records, [(check.name, check.title, check.wanted) for check in CHECKS])
 
 
-def _seeds(text: str) -> range:
+def seeds_of(text: str) -> range:
+    """Read A:B, from A up to but not including B."""
     first, _, end = text.partition(":")
     return range(int(first), int(end))
 

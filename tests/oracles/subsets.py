@@ -25,6 +25,18 @@ class Sizes(NamedTuple):
     most: Fraction | None = None
     exact: Sequence[Fraction] | None = None
 
+    @classmethod
+    def stated(
+        cls,
+        amounts: Sequence[Fraction],
+        least: float | None,
+        most: float | None,
+        exact: Sequence[float] | None,
+    ) -> Sizes:
+        """Make it from plain numbers, each taken as the number that it is."""
+        low, high = (None if limit is None else Fraction(limit) for limit in (least, most))
+        return cls(amounts, low, high, None if exact is None else [Fraction(size) for size in exact])
+
 
 class Statement(NamedTuple):
     """A clustering problem in exact numbers; ``products`` are inner products of the points."""
@@ -58,10 +70,13 @@ class Statement(NamedTuple):
 
     def cost(self, labels: Sequence[int]) -> Fraction:
         """Return the exact cost of labels."""
-        costs = subset_costs(self.products, self.weights)
-        return sum(
-            (costs[sum(1 << i for i, x in enumerate(labels) if x == label)] for label in set(labels)), start=Fraction(0)
-        )
+        total = Fraction(0)
+        for label in set(labels):
+            members = [i for i, other in enumerate(labels) if other == label]
+            own = sum((self.weights[i] * self.products[i][i] for i in members), Fraction(0))
+            pairs = ((self.weights[i] * self.weights[j] * self.products[i][j]) for i in members for j in members)
+            total += own - sum(pairs, Fraction(0)) / sum((self.weights[i] for i in members), Fraction(0))
+        return total
 
     def optimum(self) -> Fraction | None:
         """Return the least cost; ``None`` if there is no clustering."""
@@ -122,7 +137,8 @@ class _Search(Generic[Number]):
     """Take the cluster of the first point that is left, in every way, and solve the rest: each rest once."""
 
     def __init__(self, stated: Statement, costs: Sequence[Number]) -> None:
-        self.n, self.k, self.costs, self.sizes = len(stated.weights), stated.k, costs, stated.sizes
+        self.n, self.k, self.sizes = len(stated.weights), stated.k, stated.sizes
+        self.costs: Sequence[Number] = costs
         together = [1 << i | 1 << j for i, j in stated.must_link]
         apart = [1 << i | 1 << j for i, j in stated.cannot_link]
         self.is_cluster = [

@@ -173,7 +173,7 @@ def _header(file: IO[bytes]) -> tuple[int, tuple[int, ...], str]:
     length = int.from_bytes(file.read(digits), "little")
     if length > _LARGEST_HEADER - 16:
         raise ValueError("its header is too long")
-    header = ast.literal_eval(file.read(length).decode("latin-1").strip())
+    header = ast.literal_eval(file.read(length).decode("latin-1").strip(" \n"))  # other white space is no padding
     shape, kind = header["shape"], header["descr"]
     if not (isinstance(shape, tuple) and all(type(side) is int and side >= 0 for side in shape)):
         raise ValueError("its shape is not one")

@@ -244,3 +244,11 @@ for _name, _header in {
     "is_another_endianness": b"{'descr': '>f8', 'fortran_order': False, 'shape': (1,)}",
 }.items():
     FILE_TAMPERINGS[f"npy_header_{_name}"] = _with_header(_header)
+
+
+@_file_tampering
+def npy_header_padded_with_another_space(folder: Path) -> None:
+    """End the header with a space that does not break lines, which NumPy refuses, too."""
+    content = _weights(folder)
+    end = 10 + int.from_bytes(content[8:10], "little")
+    _rewritten(folder, "weights.npy", content[: end - 2] + b"\xa0" + content[end - 1 :])
