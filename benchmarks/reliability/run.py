@@ -62,8 +62,8 @@ CHECKS = (
     Check(checkpoints.failing_writes, "writes that fail as on a full disk, then resume", 100, 10),
     Check(checkpoints.full_disks, "full disks, then resume", 100, 10),
     Check(kills.killed_solver, "kill -9 of the solver, then resume", 50, 5),
-    Check(kills.killed_local_workers, "kill -9 of a local worker", 500, 10),
-    Check(kills.killed_dask_workers, "kill -9 of a Dask worker", 300, 20),
+    Check(kills.killed_local_workers, "kill -9 of a local worker", 120, 2),
+    Check(kills.killed_dask_workers, "kill -9 of a Dask worker", 80, 2),
     Check(faults.interrupted, "Ctrl-C and SIGTERM", 40, 10, is_timed=True),
     Check(faults.time_limits, "time limits kept", 40, 10, is_timed=True),
     Check(faults.nothing_left_behind, "memory, processes, threads and files released", 1, 1, is_timed=True),
@@ -111,7 +111,11 @@ def main() -> None:
                 f"{record.seconds:.0f} s",
                 flush=True,
             )
-    write_table(options.records, [(check.name, check.title, check.wanted) for check in CHECKS])
+    write_table(
+        options.records,
+        options.records.with_suffix(".md"),
+        [(check.name, check.title, check.wanted) for check in CHECKS],
+    )
 
 
 def seeds_of(text: str) -> range:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks.record import RESULTS, markdown_table
+from benchmarks.record import markdown_table
 from benchmarks.reliability.records import Record, Total, latest, read
 from certimeans.report.environment import library_versions, processor
 
@@ -37,8 +37,8 @@ that is refused before it is changed. For *thirty points*, which are too many to
 the cost of the best clustering known instead."""
 
 
-def write_table(records: Path, checks: Iterable[tuple[str, str, int]]) -> None:
-    """Write ``results/reliability.md``.
+def write_table(records: Path, target: Path, checks: Iterable[tuple[str, str, int]]) -> None:
+    """Write the table of all that is recorded.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def write_table(records: Path, checks: Iterable[tuple[str, str, int]]) -> None:
         *_tampered([record for record in kept if record.check == _TAMPERED]),
         *_mended(everything, kept),
     ]
-    (RESULTS / "reliability.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+    target.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
 
 def _note(total: Total, name: str) -> str:
