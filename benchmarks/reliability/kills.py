@@ -199,7 +199,7 @@ def _wrong_by_parts(result: SolveResult) -> str:
 
 
 def _judge(outcome: Outcome, seed: int, result: SolveResult, best: SolveResult, n_kills: int) -> None:
-    """Count kills; a run may give up a node that lost its workers three times, if it says so and claims nothing false."""
+    """Count kills. A run may give up a node that lost three workers, if it says so and claims nothing false."""
     is_right = _is_right(result, best)
     if not is_right and "given up" in result.message:
         outcome.counts["runs that gave a node up"] += 1
