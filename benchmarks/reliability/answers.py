@@ -102,6 +102,8 @@ def _solve_and_compare(
 
 def wrong_result(result: SolveResult, stated: Statement, best: Fraction | None) -> str:
     """Say what is false about a result, or empty; all comparisons are exact."""
+    if result.status == "interrupted" and not result.message:
+        raise KeyboardInterrupt("the solver was told to stop, and so was this run")
     if best is None:
         return f"{result.status}, but there is no clustering"
     if result.labels is None or not stated.allows(result.labels.tolist()):

@@ -3,9 +3,9 @@
 Usage: ``python -m benchmarks.reliability.run [--only NAME ..] [--seeds A:B] [--share 0.1] [--jobs 2]``.
 
 Every check takes seeds. Blocks of seeds that are done are kept in ``benchmarks/results/reliability.jsonl``, or in the
-file that ``--records`` names, and not tried again: a run may be ended at any time, and the next one goes on.
-``--seeds`` tries some again, or adds to them. The table is made from the records at the end of each run, or with
-``--table`` alone.
+file that ``--records`` names, and not tried again: a run may be killed at any time (with SIGKILL; the solver listens
+to other signals itself), and the next one goes on. ``--seeds`` tries some again, or adds to them. The table is made
+from the records at the end of each run, or with ``--table`` alone.
 """
 
 from __future__ import annotations
