@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.reliability import certificates
 from benchmarks.reliability.outcome import Outcome
-from benchmarks.reliability.records import Record, Total, append, latest, missing, read
+from benchmarks.reliability.records import Record, Total, append, compact, latest, missing, read
 from certimeans.certificate import parts
 from certimeans.certificate.state import State
 from tests.oracles.brute_force import exact_cost, feasible_partitions
@@ -77,6 +77,19 @@ def test_what_is_tried_again_replaces_what_was_wrong() -> None:
     total = Total.of(latest(records))
     assert (total.tried, total.wrong, total.counts["seen"], total.worst["seconds"]) == (15, 0, 2, 19.0)
     assert missing(records, "check", range(20), 10) == [range(5)]
+
+
+def test_joining_blocks_changes_no_count(tmp_path: Path) -> None:
+    """Neighbours become one record, with what was wrong in either; what was tried again still replaces the rest."""
+    path = tmp_path / "records.jsonl"
+    records = [record(0, 9, wrong=1), record(10, 19, wrong=2), record(30, 39), record(10, 19)]
+    for one in records[:3]:
+        append(path, one)
+    compact(path)
+    assert [(one.first, one.last, one.tried, len(one.wrong)) for one in read(path)] == [(0, 19, 20, 3), (30, 39, 10, 0)]
+    assert Total.of(latest(read(path))) == Total.of(latest(records[:3]))
+    append(path, records[3])
+    assert missing(read(path), "check", range(40), 10) == [range(10), range(20, 30)]
 
 
 def forged_with(monkeypatch: pytest.MonkeyPatch, seeds: range) -> Outcome:

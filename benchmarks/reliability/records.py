@@ -10,7 +10,7 @@ import json
 import subprocess
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,20 @@ def latest(records: list[Record]) -> list[Record]:
     return kept[::-1]
 
 
+def compact(path: Path) -> None:
+    """Join records of neighbouring blocks that are about the same commit and day."""
+    joined: list[Record] = []
+    for record in sorted(read(path), key=lambda record: record.check):  # a stable order: later ones stay later
+        last = joined[-1] if joined else None
+        if last is not None and last.last + 1 == record.first and _origin(last) == _origin(record):
+            total = Total.of([last, record])
+            both = replace(record, first=last.first, tried=total.tried, wrong=last.wrong + record.wrong)
+            joined[-1] = replace(both, seconds=round(total.seconds, 1), counts=total.counts, worst=total.worst)
+        else:
+            joined.append(record)
+    path.write_text("".join(json.dumps(asdict(record)) + "\n" for record in joined), encoding="utf-8")
+
+
 def missing(records: list[Record], check: str, wanted: range, block: int) -> list[range]:
     """Return blocks of the wanted seeds that no record has."""
     done = {seed for record in latest(records) if record.check == check for seed in record.seeds}
@@ -128,6 +142,10 @@ def commit() -> str:
     """Return the commit of this checkout, and whether what the checks depend on was changed since."""
     revision = _git("rev-parse", "--short", "HEAD")
     return revision + ("-dirty" if _git("status", "--porcelain", "--", *_SOURCES) else "")
+
+
+def _origin(record: Record) -> tuple[str, str, str]:
+    return record.check, record.commit, record.date
 
 
 def _git(*arguments: str) -> str:

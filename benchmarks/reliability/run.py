@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.record import RESULTS
 from benchmarks.reliability import answers, certificates, checkpoints, faults, kills, parts
 from benchmarks.reliability.outcome import Outcome
-from benchmarks.reliability.records import Record, append, missing, read
+from benchmarks.reliability.records import Record, append, compact, missing, read
 from benchmarks.reliability.table import write_table
 
 
@@ -97,8 +97,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--records", type=Path, default=RESULTS / "reliability.jsonl", metavar="FILE")
     parser.add_argument("--table", action="store_true", help="only make the table")
+    parser.add_argument(
+        "--compact", action="store_true", help="join records of neighbouring blocks, and make the table"
+    )
     options = parser.parse_args()
-    for check in () if options.table else CHECKS:
+    if options.compact:
+        compact(options.records)
+    for check in () if options.table or options.compact else CHECKS:
         if options.only and check.name not in options.only:
             continue
         wanted = options.seeds or range(max(1, round(check.wanted * options.share)))

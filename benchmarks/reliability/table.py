@@ -34,7 +34,8 @@ enumeration in rational numbers; the labels break a constraint, or cost more tha
 said; `result.json` says more; together with the original data (`verify --data`) a mutant about other data is
 accepted, or one about the same data refused. So is anything but a clear refusal, such as a crash, and a certificate
 that is refused before it is changed. For *thirty points*, which are too many to enumerate, the bound is compared with
-the cost of the best clustering known instead."""
+the cost of the best clustering known instead, and that of other data with nothing; what else is said is judged in the
+same way."""
 
 
 def write_table(records: Path, target: Path, checks: Iterable[tuple[str, str, int]]) -> None:
