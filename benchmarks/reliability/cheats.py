@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.reliability.forgery import Arrays, Forgery, Part, Step
+from benchmarks.reliability.forgery import Arrays, Forgery, Part, Step, entries_of
+from tests.oracles.certificates import Branching, Draft
 from tests.oracles.tampering import NotApplicableError
 
 Random = np.random.Generator
@@ -148,16 +149,42 @@ def one_side_of_a_branch(forged: Forgery, random: Random) -> None:
 
 
 def identical_anyhow(forged: Forgery, random: Random) -> None:
-    """Unite identical points, and bound what is left by a clustering that has them together."""
-    points = forged.arrays.get("points")
-    if points is None:
+    """Unite identical points, some of which are not free, or in an instance with fewer places than clusters."""
+    if "points" not in forged.arrays:
         raise NotApplicableError
-    _, places = np.unique(points, axis=0, return_inverse=True)
+    if random.random() < 0.5:
+        _crowd(forged, random)
+    _, places = np.unique(forged.arrays["points"], axis=0, return_inverse=True)
     places = np.unique(places.reshape(-1), return_inverse=True)[1].reshape(-1)
-    if places.max() + 1 == len(places):
-        raise NotApplicableError
-    bound = _coarse(forged, places) if random.random() < 0.5 else Step({"kind": "covariance"})
-    forged.entries[:] = [[Step({"kind": "identical"}), bound]]
+    entries = _tree(forged, places, random)
+    entries[0].insert(0, Step({"kind": "identical"}))
+    forged.entries[:] = entries
+
+
+def _tree(forged: Forgery, groups: Any, random: Random) -> list[list[Step]]:
+    """Prove the optimum of some groups exactly, by branching down to single clusterings, if they are few."""
+    k = forged.content["k"]
+    together = [frozenset(np.flatnonzero(groups == group).tolist()) for group in range(int(groups.max()) + 1)]
+    if not k < len(together) <= 5:
+        return [[Step({"kind": "covariance"})]]
+    draft = Draft({"n": forged.content["n"], "proof": [[]]}, {})
+    apart = [(int(i), int(j)) for i, j in forged.arrays["cannot_link"]]
+    Branching(draft, k, random, (1.0, 1.0)).extend(0, together, apart)
+    return entries_of(draft.content["proof"], draft.arrays)
+
+
+def _crowd(forged: Forgery, random: Random) -> None:
+    """Put all points on about as many places as there are clusters, with few links, and claim nothing."""
+    n, k = forged.content["n"], forged.content["k"]
+    n_places = max(1, int(k + random.integers(-1, 3)))
+    forged.arrays["points"] = forged.arrays["points"][random.integers(0, min(n, n_places), size=n)]
+    pairs = [np.sort(random.choice(n, 2, replace=False)) for _ in range(int(random.integers(3)))]
+    forged.arrays["must_link"] = np.zeros((0, 2), dtype=np.int64)
+    forged.arrays["cannot_link"] = np.unique(np.array(pairs, dtype=np.int64).reshape(-1, 2), axis=0)
+    forged.content.update(objective=None, lower_bound=0.0)
+    forged.arrays.pop("labels", None)
+    forged.result = None
+    forged.sign()
 
 
 def parts_that_overlap(forged: Forgery, random: Random) -> None:

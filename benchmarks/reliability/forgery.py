@@ -68,7 +68,7 @@ class Forgery:
         return cls(
             content,
             own,
-            _entries(proof, arrays, folder / PARTS),
+            entries_of(proof, arrays, folder / PARTS),
             json.loads(result.read_text(encoding="utf-8")) if result.exists() else None,
         )
 
@@ -114,7 +114,8 @@ def _load(path: Path) -> Arrays:
         return dict(archive)
 
 
-def _entries(proof: list[list[dict[str, Any]]], arrays: Arrays, folder: Path) -> list[list[Step]]:
+def entries_of(proof: list[list[dict[str, Any]]], arrays: Arrays, folder: Path = Path()) -> list[list[Step]]:
+    """Take a proof apart; parts are in files of a folder."""
     entries: list[list[Step]] = []
     for e, steps in enumerate(proof):
         entries.append([])
@@ -125,7 +126,7 @@ def _entries(proof: list[list[dict[str, Any]]], arrays: Arrays, folder: Path) ->
             for p, inner in enumerate(plain.get("parts", [])):
                 stored = _load(folder / f"e{e}s{s}p{p}.npz")
                 outer: Arrays = {name: stored[name] for name in ("members", "shares") if name in stored}
-                step.parts.append(Part(outer, _entries(inner, stored, folder)))
+                step.parts.append(Part(outer, entries_of(inner, stored, folder)))
             entries[-1].append(step)
     return entries
 

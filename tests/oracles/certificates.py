@@ -240,15 +240,18 @@ def optimality_certificate(task: Task | SmallInstance, seed: int = 0) -> Draft:
     for i, j in small.must_link:
         groups = _united(groups, i, j)
     units = (abs(t0) or 1.0, float(sum(task.weights)) / len(small.points))
-    _Branching(draft, small.k, np.random.default_rng(seed), units).extend(0, groups, list(small.cannot_link))
+    Branching(draft, small.k, np.random.default_rng(seed), units).extend(0, groups, list(small.cannot_link))
     return draft
 
 
-class _Branching:
+class Branching:
+    """Writes a proof that branches down to single clusterings, from any groups."""
+
     def __init__(self, draft: Draft, k: int, random: np.random.Generator, units: tuple[float, float]) -> None:
         self.draft, self.k, self.random, self.units = draft, k, random, units
 
     def extend(self, entry: int, groups: list[Group], apart: list[Pair]) -> None:
+        """Prove the optimum of an entry's groups and links."""
         groups = self.infer(entry, groups, apart)
         edges = [(a, b) for a, b in combinations(range(len(groups)), 2) if _linked(groups[a], groups[b], apart)]
         broken = any(i in group and j in group for group in groups for i, j in apart)
@@ -283,6 +286,7 @@ class _Branching:
         return groups
 
     def step(self, groups: list[Group], apart: list[Pair]) -> list[int] | None:
+        """Find two groups that a clique of k - 1 groups forces together."""
         for a, b in combinations(groups, 2):
             common = [c for c in groups if _linked(a, c, apart) and _linked(b, c, apart)]
             for clique in combinations(common, self.k - 1):
@@ -291,6 +295,7 @@ class _Branching:
         return None
 
     def prove(self, entry: int, groups: list[Group]) -> None:
+        """Bound the only clustering that k groups leave, with cuts and slack that change nothing."""
         numbers = [next(g for g, group in enumerate(groups) if i in group) for i in range(self.draft.content["n"])]
         subsets = [self.random.permutation(self.k)[: self.random.integers(1, self.k + 1)] for _ in range(3)]
         cuts = [(float(self.random.random()), {int(member): 1 for member in subset}) for subset in subsets]
