@@ -62,13 +62,18 @@ def cut_with_a_negative_multiplier(forged: Forgery, random: Random) -> None:
 
 
 def cut_with_a_member_twice(forged: Forgery, random: Random) -> None:
-    """Add a cut with the same super-point several times; what it says of one point is false then."""
+    """Add a cut with the same super-point several times: more than k of one would be a clique for nothing."""
     arrays = _choice(random, _bounds(forged, "cut_start")).arrays
     size = int(arrays["groups"].max()) + 1
-    members = random.integers(0, size, size=3).astype(np.int32)
-    members[1] = members[0]
-    _append_cut(arrays, members, random.choice([-1, 1, 2], size=3).astype(np.int8))
-    arrays["cut_multiplier"][-1] = 10.0 ** random.uniform(-5, 0.5)
+    if random.random() < 0.5:
+        members = np.full(forged.content["k"] + 1, random.integers(size), dtype=np.int32)
+        coefficients = np.ones(len(members), dtype=np.int8)
+    else:
+        members = random.integers(0, size, size=3).astype(np.int32)
+        members[1] = members[0]
+        coefficients = random.choice([-1, 1, 2], size=3).astype(np.int8)
+    _append_cut(arrays, members, coefficients)
+    arrays["cut_multiplier"][-1] = 10.0 ** random.uniform(-5, 1.5)
 
 
 def _append_cut(arrays: Arrays, members: Any, coefficients: Any) -> None:
@@ -82,15 +87,19 @@ def _append_cut(arrays: Arrays, members: Any, coefficients: Any) -> None:
 
 
 def link_of_sizes(forged: Forgery, random: Random) -> None:
-    """Add a link to a relaxation by blocks, with a multiplier of either sign."""
+    """Add links to a relaxation by blocks, with small negative multipliers, or a positive one for any block."""
     arrays = _choice(random, _bounds(forged, "link")).arrays
     size, n_blocks = int(arrays["groups"].max()) + 1, len(arrays["row_multiplier"])
     if size < 2:
         raise NotApplicableError
-    pair = np.sort(random.permutation(size)[:2])
-    arrays["link"] = np.vstack([arrays["link"], [random.integers(n_blocks), *pair]]).astype(np.int32)
-    value = random.choice([-1, 1]) * 10.0 ** random.uniform(-4, 0.5)
-    arrays["link_multiplier"] = np.append(arrays["link_multiplier"], value)
+    known = {tuple(row) for row in arrays["link"].tolist()}
+    sign = random.choice([-1, -1, 1])
+    for _ in range(int(random.integers(1, 4))):
+        row = (int(random.integers(n_blocks)), *np.sort(random.permutation(size)[:2]).tolist())
+        if row not in known:
+            known.add(row)
+            arrays["link"] = np.vstack([arrays["link"], row]).astype(np.int32)
+            arrays["link_multiplier"] = np.append(arrays["link_multiplier"], sign * 10.0 ** random.uniform(-4, 0))
 
 
 def clustering_as_a_proof(forged: Forgery, random: Random) -> None:
@@ -276,5 +285,9 @@ CHEATS: tuple[Callable[[Forgery, Random], None], ...] = (
 
 
 def cheat(forged: Forgery, _: Forgery, random: Random) -> None:
-    """Cheat in one of these ways."""
+    """Cheat in one of these ways; where sizes are prescribed, oftener in one that is about sizes."""
+    if random.random() < 0.3 and (_bounds(forged, "link") or _bounds(forged, "size_multiplier")):
+        about_sizes = (link_of_sizes, link_of_sizes, negative_multipliers, sizes_of_other_clusters)
+        about_sizes[int(random.integers(len(about_sizes)))](forged, random)
+        return
     CHEATS[int(random.integers(len(CHEATS)))](forged, random)

@@ -277,7 +277,7 @@ MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "arrays missing": (missing_arrays, 1),
     "steps and entries": (steps, 3),
     "parts": (parts, 3),
-    "result.json": (result, 1),
+    "result.json": (result, 2),
 }
 
 
