@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks.reliability import certificates
+from benchmarks.reliability import certificates, cheats
 from benchmarks.reliability.outcome import Outcome
 from benchmarks.reliability.records import Record, Total, append, compact, latest, missing, read
 from certimeans.certificate import parts
@@ -98,6 +100,14 @@ def forged_with(monkeypatch: pytest.MonkeyPatch, seeds: range) -> Outcome:
     return certificates.mutated_certificates(seeds)
 
 
+def cheated_with(monkeypatch: pytest.MonkeyPatch, cheat: Callable[..., None]) -> Outcome:
+    """Cheat in one way, with a certificate by parts that has links."""
+    monkeypatch.setattr(certificates, "_NAMES", ["well-formed cheats"])
+    monkeypatch.setattr(certificates, "_ODDS", np.ones(1))
+    monkeypatch.setattr(cheats, "CHEATS", (cheat,))
+    return forged_with(monkeypatch, range(2, 3))
+
+
 def test_mutated_certificates_prove_nothing_false(monkeypatch: pytest.MonkeyPatch) -> None:
     """One certificate of each kind; some mutants are accepted, and true, and most are refused."""
     outcome = forged_with(monkeypatch, range(9))
@@ -109,10 +119,12 @@ def test_mutated_certificates_prove_nothing_false(monkeypatch: pytest.MonkeyPatc
 
 
 def test_mutated_certificates_find_a_checker_that_forgets_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts with more weight than there is, and merges without a reason: each is found with one certificate."""
-    with monkeypatch.context() as broken:
-        broken.setattr(parts, "_check_weights", lambda *_: None)
-        assert forged_with(broken, range(2, 3)).failures
-    with monkeypatch.context() as broken:
-        broken.setattr(State, "merge", lambda self, row, _: self.unite(row[0], row[1]))
-        assert forged_with(broken, range(2)).failures
+    """Parts with more weight than there is, and merges without a reason: refused, and found where they are not."""
+    with monkeypatch.context() as patch:
+        assert cheated_with(patch, cheats.parts_that_overlap).failures == []
+        patch.setattr(parts, "_check_weights", lambda *_: None)
+        assert cheated_with(patch, cheats.parts_that_overlap).failures
+    with monkeypatch.context() as patch:
+        assert cheated_with(patch, cheats.merges_without_reason).failures == []
+        patch.setattr(State, "merge", lambda self, row, _: self.unite(row[0], row[1]))
+        assert cheated_with(patch, cheats.merges_without_reason).failures

@@ -6,6 +6,7 @@ the one rule that forbids them has to notice. Same arguments as in ``mutations.p
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -87,19 +88,23 @@ def _append_cut(arrays: Arrays, members: Any, coefficients: Any) -> None:
 
 
 def link_of_sizes(forged: Forgery, random: Random) -> None:
-    """Add links to a relaxation by blocks, with small negative multipliers, or a positive one for any block."""
+    """Add a link to a relaxation by blocks: with a negative multiplier where it is not tight, or for any block."""
     arrays = _choice(random, _bounds(forged, "link")).arrays
-    size, n_blocks = int(arrays["groups"].max()) + 1, len(arrays["row_multiplier"])
-    if size < 2:
+    groups, n_blocks = arrays["groups"], len(arrays["row_multiplier"])
+    labels, sizes = forged.arrays.get("labels"), forged.content["cluster_sizes"]["sizes"]
+    i, j = random.choice(len(groups), 2, replace=False)
+    block, sign = int(random.integers(n_blocks)), float(random.choice([-1.0, 1.0]))
+    if labels is not None and sign < 0:
+        # It is not tight if the two are in different clusters, neither of which has the size of the block.
+        counts = np.bincount(labels)
+        sizes_of_two = {float(counts[labels[i]]), float(counts[labels[j]])}
+        others = [g for g, size in enumerate(sorted(set(sizes))) if size not in sizes_of_two]
+        block = _choice(random, others) if labels[i] != labels[j] else block
+    row = [block, *sorted([int(groups[i]), int(groups[j])])]
+    if row[1] == row[2] or row in arrays["link"].tolist():
         raise NotApplicableError
-    known = {tuple(row) for row in arrays["link"].tolist()}
-    sign = random.choice([-1, -1, 1])
-    for _ in range(int(random.integers(1, 4))):
-        row = (int(random.integers(n_blocks)), *np.sort(random.permutation(size)[:2]).tolist())
-        if row not in known:
-            known.add(row)
-            arrays["link"] = np.vstack([arrays["link"], row]).astype(np.int32)
-            arrays["link_multiplier"] = np.append(arrays["link_multiplier"], sign * 10.0 ** random.uniform(-4, 0))
+    arrays["link"] = np.vstack([arrays["link"], row]).astype(np.int32)
+    arrays["link_multiplier"] = np.append(arrays["link_multiplier"], sign * 10.0 ** random.uniform(-5, -1))
 
 
 def clustering_as_a_proof(forged: Forgery, random: Random) -> None:
@@ -197,12 +202,17 @@ def _crowd(forged: Forgery, random: Random) -> None:
 
 
 def parts_that_overlap(forged: Forgery, random: Random) -> None:
-    """Bound all points, or most of them, in several parts that each have most of their weight."""
+    """Bound points in several parts that each have most of their weight: those that are there, again, or new ones."""
     if "points" not in forged.arrays:
         raise NotApplicableError
+    known = [step for step in forged.steps() if step.parts]
+    if known and random.random() < 0.5:
+        step = _choice(random, known)
+        step.parts += [copy.deepcopy(_choice(random, step.parts)) for _ in range(int(random.integers(1, 6)))]
+        return
     n, parts = forged.content["n"], []
     factor = float(random.choice([0.5, 0.6, 0.9, 1.0]))
-    for _ in range(int(random.integers(2, 4))):
+    for _ in range(int(random.integers(2, 12))):
         members = np.flatnonzero(random.random(n) < random.choice([0.7, 1.0]))
         if members.size == 0:
             raise NotApplicableError
