@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -138,8 +139,9 @@ def missing(records: list[Record], check: str, wanted: range, block: int) -> lis
     return blocks
 
 
+@cache
 def commit() -> str:
-    """Return the commit of this checkout, and whether what the checks depend on was changed since."""
+    """Return the commit of this checkout at first call, and whether what the checks depend on was changed since."""
     revision = _git("rev-parse", "--short", "HEAD")
     return revision + ("-dirty" if _git("status", "--porcelain", "--", *_SOURCES) else "")
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.record import RESULTS
 from benchmarks.reliability import answers, certificates, checkpoints, faults, kills, parts
 from benchmarks.reliability.outcome import Outcome
-from benchmarks.reliability.records import Record, append, compact, missing, read
+from benchmarks.reliability.records import Record, append, commit, compact, missing, read
 from benchmarks.reliability.table import write_table
 
 
@@ -101,6 +101,7 @@ def main() -> None:
         "--compact", action="store_true", help="join records of neighbouring blocks, and make the table"
     )
     options = parser.parse_args()
+    commit()  # what runs is what was checked out now
     if options.compact:
         compact(options.records)
     for check in () if options.table or options.compact else CHECKS:

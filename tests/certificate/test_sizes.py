@@ -234,6 +234,7 @@ TAMPERINGS: list[tuple[str, str, Forge]] = [
     ("sizes", "unsorted sizes", _limit("sizes", [12, 10, 8])),
     ("sizes", "a size too many", _limit("sizes", [8, 10, 12, 0])),
     ("sizes", "sizes of another sum", _limit("sizes", [8, 10, 13])),
+    ("sizes", "a size that is null", _limit("sizes", [8, 10, None])),
     ("sizes", "a half", _limit("sizes", [7.5, 10, 12.5])),
     ("sizes", "limits that the sizes break", _limit("size_max", 11)),
     ("sizes", "no limits", _drop),

@@ -57,10 +57,10 @@ def read_sizes(content: Any, k: int) -> tuple[Stated, bool] | None:
     least, most, sizes = (content[key] for key in KEYS)
     require(not (least is None and most is None and sizes is None), f"{where} limits nothing")
     require(sizes is None or (isinstance(sizes, list) and len(sizes) == k), f"{where}: there must be k sizes")
-    for number in (least, most, *(sizes or [])):
+    for number in (*(limit for limit in (least, most) if limit is not None), *(sizes or [])):
         good = type(number) in (int, float) and 0 <= number < 1.79e308 and float(number) == number
-        require(number is None or good, f"{where}: limits must be finite numbers, zero or more")
-        require(number is None or has_capacity or float(number).is_integer(), f"{where}: points are whole numbers")
+        require(good, f"{where}: limits must be finite numbers, zero or more")
+        require(has_capacity or float(number).is_integer(), f"{where}: points are whole numbers")
     limits = [None if number is None else float(number) for number in (least, most)]
     exact = None if sizes is None else [float(size) for size in sizes]
     require(exact is None or exact == sorted(exact), f"{where}: sizes must be sorted")
