@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 import warnings
+import zipfile
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -144,7 +145,7 @@ class _Judge:
         """Judge what was accepted."""
         try:
             claim = Forgery.read(folder)
-        except (ValueError, KeyError, OSError) as error:
+        except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
             return "accepted", f"accepted, but not readable by json and NumPy: {error}"
         is_same = is_same_instance(claim, self.genuine)
         upper = self.upper() if is_same and claim.content["n"] > MOST_POINTS else None

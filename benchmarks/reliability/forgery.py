@@ -123,7 +123,8 @@ def entries_of(proof: list[list[dict[str, Any]]], arrays: Arrays, folder: Path =
             prefix = f"e{e}s{s}_"
             own = {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
             step = Step({key: value for key, value in plain.items() if key != "parts"}, own)
-            for p, inner in enumerate(plain.get("parts", [])):
+            # A step of another kind may have this key, too; nobody reads it then.
+            for p, inner in enumerate(plain["parts"] if plain["kind"] == "parts" else ()):
                 stored = _load(folder / f"e{e}s{s}p{p}.npz")
                 outer: Arrays = {name: stored[name] for name in ("members", "shares") if name in stored}
                 step.parts.append(Part(outer, entries_of(inner, stored, folder)))
