@@ -82,16 +82,19 @@ def test_what_is_tried_again_replaces_what_was_wrong() -> None:
 
 
 def test_joining_blocks_changes_no_count(tmp_path: Path) -> None:
-    """Neighbours become one record, with what was wrong in either; what was tried again still replaces the rest."""
+    """Neighbours become one record; what was wrong stays apart, so that trying it again replaces nothing else."""
     path = tmp_path / "records.jsonl"
-    records = [record(0, 9, wrong=1), record(10, 19, wrong=2), record(30, 39), record(10, 19)]
-    for one in records[:3]:
+    records = [record(0, 9), record(10, 19), record(20, 29, wrong=1), record(30, 39), record(40, 49)]
+    for one in records:
         append(path, one)
     compact(path)
-    assert [(one.first, one.last, one.tried, len(one.wrong)) for one in read(path)] == [(0, 19, 20, 3), (30, 39, 10, 0)]
-    assert Total.of(latest(read(path))) == Total.of(latest(records[:3]))
-    append(path, records[3])
-    assert missing(read(path), "check", range(40), 10) == [range(10), range(20, 30)]
+    assert [(one.first, one.last, len(one.wrong)) for one in read(path)] == [(0, 19, 0), (20, 29, 1), (30, 49, 0)]
+    assert Total.of(latest(read(path))) == Total.of(latest(records))
+    append(path, record(20, 29))
+    compact(path)
+    assert missing(read(path), "check", range(50), 10) == []
+    assert Total.of(latest(read(path))).wrong == 0
+    assert [one.wrong for one in read(path)].count(["false"]) == 1
 
 
 def forged_with(monkeypatch: pytest.MonkeyPatch, seeds: range) -> Outcome:

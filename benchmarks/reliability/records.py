@@ -111,14 +111,19 @@ def latest(records: list[Record]) -> list[Record]:
 
 
 def compact(path: Path) -> None:
-    """Join records of neighbouring blocks that are about the same commit and day."""
+    """Join records of neighbouring blocks of the same commit and day, if they count and nothing was wrong in them.
+
+    A record in which something was wrong stays apart, so that trying its seeds again replaces no others.
+    """
     joined: list[Record] = []
-    for record in sorted(read(path), key=lambda record: record.check):  # a stable order: later ones stay later
+    records = read(path)
+    counting = {id(record) for record in latest(records) if not record.wrong}
+    for record in sorted(records, key=lambda record: record.check):  # a stable order: later ones stay later
         last = joined[-1] if joined else None
-        if last is not None and last.last + 1 == record.first and _origin(last) == _origin(record):
+        if last is not None and id(record) in counting and _follows(last, record):
             total = Total.of([last, record])
-            both = replace(record, first=last.first, tried=total.tried, wrong=last.wrong + record.wrong)
-            joined[-1] = replace(both, seconds=round(total.seconds, 1), counts=total.counts, worst=total.worst)
+            both = replace(record, first=last.first, tried=total.tried, seconds=round(total.seconds, 1))
+            joined[-1] = replace(both, counts=total.counts, worst=total.worst)
         else:
             joined.append(record)
     path.write_text("".join(json.dumps(asdict(record)) + "\n" for record in joined), encoding="utf-8")
@@ -146,8 +151,9 @@ def commit() -> str:
     return revision + ("-dirty" if _git("status", "--porcelain", "--", *_SOURCES) else "")
 
 
-def _origin(record: Record) -> tuple[str, str, str]:
-    return record.check, record.commit, record.date
+def _follows(last: Record, record: Record) -> bool:
+    same = (last.check, last.commit, last.date) == (record.check, record.commit, record.date)
+    return same and last.last + 1 == record.first and not last.wrong
 
 
 def _git(*arguments: str) -> str:
