@@ -206,6 +206,7 @@ def _at_length() -> list[Step]:
             ("sizes.md",),
         ),
         Step("reliability", "benchmarks.reliability.run", (), ("--share", "0.002"), ("reliability.md",)),
+        Step("sabotage", "benchmarks.reliability.sabotage", (), ("--seeds", "0:9"), ("sabotage.md",)),
         Step("killed-parts", "benchmarks.reliability.killed_parts", (), None, ()),
         Step(
             "scaling",
