@@ -84,6 +84,8 @@ def test_shapes_along_the_main_axes_if_coordinates_are_many() -> None:
     for cluster in range(2):
         assert more[label == cluster].sum(axis=0) == pytest.approx(np.zeros(6), abs=1e-9)
     assert not with_second_moments(np.ones(4), np.zeros((4, 2)), np.zeros(4, dtype=np.int64), 1).any()
+    tiny = np.full(200, 1e-310)  # positions are infinite: there are no products
+    assert with_second_moments(tiny, offsets, label, 2) is offsets
 
 
 def test_what_means_cost_counts_shared_points() -> None:

@@ -31,6 +31,8 @@ def with_second_moments(weights: FloatArray, offsets: FloatArray, label: IntArra
     with np.errstate(all="ignore"):  # units may differ by many powers of ten: what is no number is left out
         positions = offsets / weights[:, None]
         spread = float((offsets * positions).sum())
+        if not math.isfinite(spread):
+            return offsets
         if n_axes < offsets.shape[1]:
             positions = positions @ _main_axes(offsets, positions, n_axes)
         first, second = np.triu_indices(n_axes)
