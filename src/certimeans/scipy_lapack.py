@@ -19,7 +19,7 @@ import scipy
 from certimeans._typing import FloatArray
 
 _EXTENSION = "_flapack"
-_NEEDED = ("dpotrf", "dsterf", "dsyevr", "dsyevr_lwork", "spotrf", "ssyevd", "strtri")
+_NEEDED = ("dpotrf", "dsyevr", "dsyevr_lwork", "spotrf", "ssyevd", "strtri")
 
 
 def _load() -> Any:
@@ -65,20 +65,3 @@ def largest_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, Fl
     if failed:
         raise np.linalg.LinAlgError("the eigenvalues of a symmetric matrix were not found")
     return values[:found], vectors[:, :found]
-
-
-def eigenvalues_of_tridiagonal(diagonal: FloatArray, off_diagonal: FloatArray) -> FloatArray:
-    """Return the eigenvalues of a symmetric tridiagonal matrix, ascending: what ``eigvalsh_tridiagonal`` returns.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If they were not found.
-    """
-    if len(diagonal) == 1:
-        return diagonal.copy()
-    values, failed = lapack.dsterf(np.asarray_chkfinite(diagonal), np.asarray_chkfinite(off_diagonal))
-    if failed:
-        raise np.linalg.LinAlgError("the eigenvalues of a tridiagonal matrix were not found")
-    eigenvalues: FloatArray = values
-    return eigenvalues

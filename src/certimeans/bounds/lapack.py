@@ -19,10 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._typing import FloatArray
+from certimeans._typing import FloatArray, Single
 from certimeans.scipy_lapack import lapack as wrapped
-
-Single = NDArray[np.float32]
 
 _SMALL = 600
 """Up to here a decomposition takes less than a tenth of a second."""

@@ -4,7 +4,9 @@ import pytest
 from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector
-from certimeans.bounds.relaxation.spectral import SpectralError, SpectralProjector, project_onto_capped_simplex
+from certimeans.bounds.relaxation.spectral import SpectralError, SpectralProjector
+from certimeans.bounds.relaxation.spectral_kernels import project_onto_capped_simplex
+from certimeans.bounds.relaxation.threads import Threads
 from tests.bounds.relaxation.test_cuts import fractional
 
 
@@ -88,6 +90,62 @@ def test_a_sudden_change_is_noticed() -> None:
         for _ in range(30):
             found = projector.project(matrix, (zero, zero), 1.0)
         np.testing.assert_allclose(found, reference_projection(matrix, direction, rank), atol=0.05)
+
+
+def test_another_step_stretches_what_is_damped() -> None:
+    """Steps change the scale of the spectrum; the subspace follows them without a full decomposition."""
+    random = np.random.default_rng(2)
+    size, rank = 200, 5
+    direction = unit_vector(random, size)
+    low_rank = random.normal(size=(size, 12))
+    slope = -(low_rank @ low_rank.T) / size
+    zero = np.zeros((size, size))
+    projector = SpectralProjector(direction, rank)
+    for number in range(80):
+        step = 1.4 ** (number // 10 % 4)
+        found = projector.project(zero, (slope, zero), step, tolerance=1e-3)
+        np.testing.assert_allclose(found, reference_projection(-step * slope, direction, rank), atol=2e-3)
+    assert projector.n_full == 1
+
+
+def test_a_subspace_grows_with_what_is_wanted() -> None:
+    """More eigenvectors are wanted than before: random ones are added and filtered, nothing is decomposed again."""
+    random = np.random.default_rng(3)
+    size, rank = 300, 6
+    direction = unit_vector(random, size)
+    vectors = np.linalg.qr(np.column_stack([direction, random.normal(size=(size, 60))]))[0][:, 1:]
+    zero = np.zeros((size, size))
+    projector = SpectralProjector(direction, rank)
+    for wanted in range(6, 60):
+        values = np.zeros(60)
+        values[:wanted] = 1.0
+        matrix = vectors * values @ vectors.T
+        found = projector.project(matrix, (zero, zero), 1.0, tolerance=1e-3)
+    np.testing.assert_allclose(found, reference_projection(matrix, direction, rank), atol=2e-3)
+    assert projector.n_full < 10
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_threads_share_products_without_changing_them(count: int) -> None:
+    """Ranges cover everything once, and results are those of one thread up to rounding."""
+    random = np.random.default_rng(4)
+    size, rank = 203, 5
+    direction = unit_vector(random, size)
+    matrix = random.normal(size=(size, size)) / np.sqrt(size)
+    zero = np.zeros((size, size))
+    alone = SpectralProjector(direction, rank)
+    with Threads(count) as threads:
+        shared = SpectralProjector(direction, rank, threads=threads)
+        for _ in range(4):
+            matrix += 1e-3 * random.normal(size=(size, size))
+            expected = alone.project(matrix, (zero, zero), 1.0)
+            np.testing.assert_allclose(shared.project(matrix, (zero, zero), 1.0), expected, atol=1e-4)
+        for multiple in (1, 64):
+            rows = threads.rows_of_triangle(size, multiple)
+            assert [i for first, last in rows for i in range(first, last)] == list(range(size))
+        areas = [sum(1000 - i for i in range(first, last)) for first, last in threads.rows_of_triangle(1000)]
+        assert max(areas) < 1.01 * min(areas)
+    assert shared.n_subspace == 3
 
 
 def test_a_matrix_that_is_not_finite_is_reported() -> None:

@@ -28,6 +28,7 @@ from certimeans.bounds.relaxation.polyhedral_box import BoxProjector
 from certimeans.bounds.relaxation.safe_bound import ALL_BITS, SafeBound, safe_lower_bound
 from certimeans.bounds.relaxation.size_rows import make_size_rows
 from certimeans.bounds.relaxation.spectral import SpectralProjector, SpectralSettings
+from certimeans.bounds.relaxation.threads import Threads
 
 _TINY = 1e-30  # not for tuning: keeps a quotient finite
 
@@ -114,13 +115,20 @@ class Iterate:
 class Admm:
     """The solver's state: iterates, cuts and multipliers."""
 
-    def __init__(self, relaxation: Relaxation, start: Iterate, settings: AdmmSettings, seed: int = 0) -> None:
+    def __init__(
+        self,
+        relaxation: Relaxation,
+        start: Iterate,
+        settings: AdmmSettings,
+        seed: int = 0,
+        threads: Threads | None = None,
+    ) -> None:
         self.relaxation = relaxation
         self.settings = settings
         self.primal, self.dual = start.primal.copy(), start.dual.copy()
         self._sizes = make_size_rows(relaxation, start.size_multipliers)
         self._polyhedral_projector = _polyhedral_projector(
-            relaxation, settings.sweeps, has_limits=self._sizes is not None
+            relaxation, settings.sweeps, threads, has_limits=self._sizes is not None
         )
         self._set_cuts(start.cuts)
         self.iterations = 0
@@ -129,7 +137,7 @@ class Admm:
         self._difference = np.inf
         self.spectral_seconds = self.polyhedral_seconds = 0.0
         self._spectral_projector = SpectralProjector(
-            relaxation.direction, relaxation.n_clusters - 1, seed, settings.spectral
+            relaxation.direction, relaxation.n_clusters - 1, seed, settings.spectral, threads
         )
         self._spectral = np.zeros((relaxation.size, relaxation.size), dtype=np.float32)
 
@@ -225,7 +233,9 @@ class Admm:
         return partial(safe_lower_bound, self.relaxation, self.rows, multipliers, dual, sizes, slack_bits)
 
 
-def _polyhedral_projector(relaxation: Relaxation, sweeps: int, *, has_limits: bool) -> PolyhedralProjector:
+def _polyhedral_projector(
+    relaxation: Relaxation, sweeps: int, threads: Threads | None, *, has_limits: bool
+) -> PolyhedralProjector:
     if has_limits:
-        return BoxProjector(relaxation, sweeps)
-    return PolyhedralProjector(relaxation.direction, relaxation.forbidden, sweeps)
+        return BoxProjector(relaxation, sweeps, threads)
+    return PolyhedralProjector(relaxation.direction, relaxation.forbidden, sweeps, threads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from certimeans.bounds.relaxation.forecast import forecast_gain
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.safe_bound import ALL_BITS, NO_BOUND, SafeBound
 from certimeans.bounds.relaxation.spectral import SpectralError
+from certimeans.bounds.relaxation.threads import Threads
 from certimeans.deadline import Deadline
 
 _LEAD = 5  # not for tuning: bounds beside the iterations are begun so much earlier, to be there when rounds end
@@ -38,6 +40,8 @@ class CuttingPlaneSettings:
         left out that would miss the target even if it had gained ``hopeful`` times as much per iteration as the last.
     smallest_shared
         From so many super-points on, a second thread proves bounds beside the iterations, if there may be one.
+    smallest_product
+        From so many super-points on, all threads that there may be share the products of matrices.
     few_new_cuts
         If fewer cuts than this share of those in use are new, weaker violations count from then on.
     min_iterations, patience
@@ -64,6 +68,7 @@ class CuttingPlaneSettings:
     large_size: int = 700
     hopeful: float = 2.0
     smallest_shared: int = 100
+    smallest_product: int = 700
     few_new_cuts: float = 0.3
     patience: float = 1.5
     min_iterations: int = 150
@@ -134,7 +139,7 @@ def bound_by_cutting_planes(
     on_round
         Told about each round, with the best bound so far and the iterate that proves it.
     n_threads
-        How many threads look for cuts; with more than one, bounds are proven beside the iterations.
+        How many threads look for cuts and share products; with more than one, bounds are proven beside the iterations.
     """
     settings = settings or CuttingPlaneSettings()
     value = pruning_value if callable(pruning_value) else lambda: pruning_value
@@ -142,17 +147,17 @@ def bound_by_cutting_planes(
     is_exact = relaxation.n_clusters in {1, relaxation.size}
     if start is None or is_exact:
         start = Iterate.cold(relaxation)
-    solver = Admm(relaxation, start, settings.admm, seed)
     separator = Separator(settings.separation, seed, n_threads, start.threshold)
-    loop = CuttingPlaneLoop(
-        solver, start, NO_BOUND, value, settings, separator, deadline or Deadline(), is_exact=is_exact
-    )
-    if n_threads == 1 or relaxation.size < settings.smallest_shared:
+    with ExitStack() as stack:
+        shares_products = relaxation.size >= settings.smallest_product
+        threads = stack.enter_context(Threads(n_threads if shares_products else 1))
+        solver = Admm(relaxation, start, settings.admm, seed, threads)
+        loop = CuttingPlaneLoop(
+            solver, start, NO_BOUND, value, settings, separator, deadline or Deadline(), is_exact=is_exact
+        )
+        if n_threads > 1 and relaxation.size >= settings.smallest_shared:
+            loop.helper = stack.enter_context(ThreadPoolExecutor(1))
         reason = loop.run(on_round)
-    else:
-        with ThreadPoolExecutor(1) as helper:
-            loop.helper = helper
-            reason = loop.run(on_round)
     return RelaxationOutcome(
         reason,
         loop.best_proven,

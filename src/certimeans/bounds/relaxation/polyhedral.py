@@ -13,17 +13,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._typing import BoolArray, FloatArray, IntArray
+from certimeans._typing import BoolArray, FloatArray, IntArray, Single
 from certimeans.bounds.relaxation.cuts.rows import CutRows
-from certimeans.bounds.relaxation.spectral import Single
+from certimeans.bounds.relaxation.threads import Threads
 from certimeans.compilation import compiled_fast_without_allocation
 
 
 class PolyhedralProjector:
     """Projects onto the entrywise conditions and the cuts."""
 
-    def __init__(self, direction: FloatArray, forbidden: BoolArray, sweeps: int) -> None:
+    def __init__(
+        self, direction: FloatArray, forbidden: BoolArray, sweeps: int, threads: Threads | None = None
+    ) -> None:
         size = len(direction)
+        self._threads = threads or Threads()
+        self._rows = self._threads.rows_of_triangle(size)
         self.direction = direction
         self.forbidden = forbidden
         self.sweeps = sweeps
@@ -57,10 +61,18 @@ class PolyhedralProjector:
         tuple[float, float, float, float]
             Norms of Y - X, of the change of X, of X and of L.
         """
-        _fill_target(spectral, self.direction, primal, over_relaxation, self._penalty / penalty, self._target)
+        matrices = (spectral, self.direction, primal)
+        ratio = self._penalty / penalty
+        self._threads.each(
+            _fill_target, [(*matrices, over_relaxation, ratio, self._target, *some) for some in self._rows]
+        )
         self._penalty = penalty
         self._apply_cuts(multipliers, rows, penalty)
-        return self._write_back(spectral, primal, dual, penalty, over_relaxation)
+        squares = self._threads.each(
+            self._write_back, [(spectral, primal, dual, penalty, over_relaxation, *some) for some in self._rows]
+        )
+        difference, change, primal_norm, dual_norm = np.sqrt(np.sum(squares, axis=0)).tolist()
+        return difference, change, primal_norm, dual_norm
 
     def _apply_cuts(self, multipliers: FloatArray, rows: CutRows, penalty: float) -> None:
         _apply_cuts(
@@ -76,10 +88,26 @@ class PolyhedralProjector:
         )
 
     def _write_back(
-        self, spectral: Single, primal: FloatArray, dual: FloatArray, penalty: float, over_relaxation: float
+        self,
+        spectral: Single,
+        primal: FloatArray,
+        dual: FloatArray,
+        penalty: float,
+        over_relaxation: float,
+        first_row: int,
+        last_row: int,
     ) -> tuple[float, float, float, float]:
         return _write_back(
-            spectral, self.direction, primal, dual, self.forbidden, penalty, over_relaxation, self._target
+            spectral,
+            self.direction,
+            primal,
+            dual,
+            self.forbidden,
+            penalty,
+            over_relaxation,
+            self._target,
+            first_row,
+            last_row,
         )
 
 
@@ -115,11 +143,13 @@ def _fill_target(
     over_relaxation: float,
     ratio: float,
     target: FloatArray,
+    first_row: int,
+    last_row: int,
 ) -> None:
     """Turn -V / (last penalty) into Y - V / penalty; ``ratio`` is the last penalty divided by this one."""
     size = len(direction)
     root = np.sqrt(2.0)
-    for i in range(size):
+    for i in range(first_row, last_row):
         for j in range(i, size):
             entry = spectral[i, j] + direction[i] * direction[j]
             scale = 1.0 if i == j else root
@@ -169,7 +199,7 @@ def _apply_cuts(  # noqa: PLR0913  # compiled code takes its state apart
 
 
 @compiled_fast_without_allocation
-def _write_back(
+def _write_back(  # noqa: PLR0913  # the same
     spectral: Single,
     direction: FloatArray,
     primal: FloatArray,
@@ -178,14 +208,16 @@ def _write_back(
     penalty: float,
     over_relaxation: float,
     target: FloatArray,
+    first_row: int,
+    last_row: int,
 ) -> tuple[float, float, float, float]:
-    """Write X and L, and leave -V / penalty in ``target``; return norms as :meth:`PolyhedralProjector.update` does."""
+    """Write rows of X and L, and leave -V / penalty in ``target``; return the squared norms of ``update``."""
     size = len(direction)
     rest = 1 - over_relaxation
     difference, change, primal_square, dual_square = 0.0, 0.0, 0.0, 0.0
     for is_diagonal in (True, False):
         scale, twice = (1.0, 1.0) if is_diagonal else (np.sqrt(0.5), 2.0)
-        for i in range(size):
+        for i in range(first_row, last_row):
             first, last = (i, i + 1) if is_diagonal else (i + 1, size)
             for j in range(first, last):
                 scaled = 0.0 if forbidden[i, j] else max(target[i * size + j], 0.0)
@@ -200,4 +232,4 @@ def _write_back(
                 change += twice * (entry - before) ** 2
                 primal_square += twice * entry**2
                 dual_square += twice * multiplier**2
-    return np.sqrt(difference), np.sqrt(change), np.sqrt(primal_square), np.sqrt(dual_square)
+    return difference, change, primal_square, dual_square

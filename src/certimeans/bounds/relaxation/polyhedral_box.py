@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._typing import FloatArray, IntArray
+from certimeans._typing import FloatArray, IntArray, Single
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.bounds.relaxation.polyhedral import PolyhedralProjector
-from certimeans.bounds.relaxation.spectral import Single
+from certimeans.bounds.relaxation.threads import Threads
 from certimeans.compilation import compiled_fast_without_allocation
 
 
 class BoxProjector(PolyhedralProjector):
     """Projects onto a box, the cuts and the rows of sizes; see :class:`PolyhedralProjector`."""
 
-    def __init__(self, relaxation: Relaxation, sweeps: int) -> None:
-        super().__init__(relaxation.direction, relaxation.forbidden, sweeps)
+    def __init__(self, relaxation: Relaxation, sweeps: int, threads: Threads | None = None) -> None:
+        super().__init__(relaxation.direction, relaxation.forbidden, sweeps, threads)
         size = relaxation.size
         lower, upper = np.zeros((size, size)), np.full((size, size), np.inf)
         if relaxation.box is not None:
@@ -43,7 +43,14 @@ class BoxProjector(PolyhedralProjector):
         )
 
     def _write_back(
-        self, spectral: Single, primal: FloatArray, dual: FloatArray, penalty: float, over_relaxation: float
+        self,
+        spectral: Single,
+        primal: FloatArray,
+        dual: FloatArray,
+        penalty: float,
+        over_relaxation: float,
+        first_row: int,
+        last_row: int,
     ) -> tuple[float, float, float, float]:
         return _write_back(
             spectral,
@@ -55,6 +62,8 @@ class BoxProjector(PolyhedralProjector):
             penalty,
             over_relaxation,
             self._target,
+            first_row,
+            last_row,
         )
 
 
@@ -110,6 +119,8 @@ def _write_back(  # noqa: PLR0913  # the same
     penalty: float,
     over_relaxation: float,
     target: FloatArray,
+    first_row: int,
+    last_row: int,
 ) -> tuple[float, float, float, float]:
     """Do the same as the function of this name in :mod:`~certimeans.bounds.relaxation.polyhedral`, for a box."""
     size = len(direction)
@@ -117,7 +128,7 @@ def _write_back(  # noqa: PLR0913  # the same
     difference, change, primal_square, dual_square = 0.0, 0.0, 0.0, 0.0
     for is_diagonal in (True, False):
         scale, twice = (1.0, 1.0) if is_diagonal else (np.sqrt(0.5), 2.0)
-        for i in range(size):
+        for i in range(first_row, last_row):
             first, last = (i, i + 1) if is_diagonal else (i + 1, size)
             for j in range(first, last):
                 p = i * size + j
@@ -133,4 +144,4 @@ def _write_back(  # noqa: PLR0913  # the same
                 change += twice * (entry - before) ** 2
                 primal_square += twice * entry**2
                 dual_square += twice * multiplier**2
-    return np.sqrt(difference), np.sqrt(change), np.sqrt(primal_square), np.sqrt(dual_square)
+    return difference, change, primal_square, dual_square

@@ -11,17 +11,20 @@ elsewhere, in double.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from certimeans._typing import FloatArray
+from certimeans._typing import FloatArray, Single
 from certimeans.bounds.lapack import ssyevd
-from certimeans.compilation import compiled_fast_without_allocation
-from certimeans.scipy_lapack import eigenvalues_of_tridiagonal, lapack
-
-Single: TypeAlias = NDArray[np.float32]
+from certimeans.bounds.relaxation.spectral_kernels import (
+    assemble,
+    chebyshev_filter,
+    compressed,
+    orthonormalise,
+    project_onto_capped_simplex,
+)
+from certimeans.bounds.relaxation.threads import Threads
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,12 @@ class SpectralSettings:
     easy
         So much of the error that is allowed makes a step more exact than it need be.
     spare_share, min_spare
-        Vectors kept beside the wanted ones, as a share of these, and at least.
+        Vectors kept beside the wanted ones, as a share of these at first, and at least.
+    spare_growth, max_spare_share, spare_decay
+        The share grows by this factor where steps are not exact enough, because many eigenvalues lie near those of
+        wanted vectors, up to this; and falls by that factor with each step that is more exact than it need be.
     min_unused
-        If fewer of the vectors turn out not to be wanted, some that are may be missing: the step does not count.
+        If fewer of the vectors turn out not to be wanted, some that are may be missing: random ones are added.
     lanczos_steps, lanczos_every, interval_every
         The lower end of the spectrum is estimated by so many Lanczos steps, every so many iterations; and taken over,
         even if it rose, every so many.
@@ -55,13 +61,16 @@ class SpectralSettings:
 
     smallest_size: int = 60
     largest_share: float = 0.6
-    full_every: int = 60
+    full_every: int = 200
     max_degree: int = 4
     easy: float = 0.3
     spare_share: float = 0.2
     min_spare: int = 8
+    spare_growth: float = 2.0
+    max_spare_share: float = 1.0
+    spare_decay: float = 0.98
     min_unused: int = 3
-    lanczos_steps: int = 8
+    lanczos_steps: int = 12
     lanczos_every: int = 4
     interval_every: int = 20
     full_margin: float = 0.15
@@ -75,6 +84,10 @@ class SpectralSettings:
 
 _LEAST_MARGIN = 0.1  # eigenvalues of interest are between 0 and 1: this keeps the interval from collapsing near 0
 
+
+_MOST_AMPLIFIED = 1e4  # not for tuning: well below the reciprocal of the unit roundoff of single precision
+
+_SHARE_OF_CHANCE = 0.3  # not for tuning: so that a new lowest eigenvector is found, too
 
 _TRIES = 3  # not for tuning: a fourth filter costs nearly as much as the full decomposition
 
@@ -110,12 +123,20 @@ class SpectralProjector:
         The unit vector u.
     rank
         k - 1, the trace of R.
+    threads
+        What shares the products.
     """
 
     def __init__(
-        self, direction: FloatArray, rank: float, seed: int = 0, settings: SpectralSettings | None = None
+        self,
+        direction: FloatArray,
+        rank: float,
+        seed: int = 0,
+        settings: SpectralSettings | None = None,
+        threads: Threads | None = None,
     ) -> None:
         self.settings = settings or SpectralSettings()
+        self._threads = threads or Threads()
         self.direction = direction
         self.rank = rank
         self.n_full = 0
@@ -125,6 +146,10 @@ class SpectralProjector:
         self._damped = (0.0, 0.0)  # the interval of the spectrum that the filter damps
         self._since_full = 0
         self._degree = self.settings.max_degree  # of the filter
+        self._spare_share = self.settings.spare_share
+        self._highest = 0.0  # eigenvalue
+        self._lowest_vector: Single | None = None  # as Lanczos steps found it last
+        self._step = 1.0  # the last one
         self.error = 0.0
 
     def project(
@@ -154,8 +179,9 @@ class SpectralProjector:
 
     def _project_fully(self, primal: FloatArray, slope: tuple[FloatArray, FloatArray], step: float) -> Single:
         size = len(self.direction)
+        self._step = step
         # The direction u goes to the bottom of the spectrum, where the projection sends it to zero.
-        matrix = _compressed(primal, slope, step, self.direction, 0.0, to_the_bottom=True)
+        matrix = compressed(primal, slope, step, self.direction, self._threads)
         values, vectors, failed = ssyevd(matrix)
         if failed or not np.isfinite(values[-1]):
             raise SpectralError("full decomposition")
@@ -167,10 +193,11 @@ class SpectralProjector:
         if size >= self.settings.smallest_size and is_small_enough:
             self._basis = np.asfortranarray(vectors[:, keep:])
             lowest = float(values[1])  # values[0] is that of u
+            self._highest = float(values[-1])
             self._damped = (lowest - self.settings.full_margin * abs(lowest) - _LEAST_MARGIN, float(values[keep]))
         else:
             self._basis = None
-        return _assemble(vectors[:, unused:], levels[unused:])
+        return assemble(vectors[:, unused:], levels[unused:], self._threads)
 
     def _project_in_subspace(
         self,
@@ -181,8 +208,10 @@ class SpectralProjector:
         tolerance: float,
     ) -> Single | None:
         """Take one subspace step; ``None`` if it fails a check."""
-        low, high = self._damped
-        matrix = _compressed(primal, slope, step, self.direction, 0.5 * (low + high), to_the_bottom=False)
+        # Near the end, what is not wanted is a multiple of the step: another step stretches that part of the spectrum.
+        low, high = (end * step / self._step for end in self._damped)
+        self._step = step
+        matrix = compressed(primal, slope, step, self.direction, self._threads, 0.5 * (low + high))
         if self._since_full % self.settings.lanczos_every == 0:
             lowest = self._lowest_by_lanczos(matrix)
             if lowest < low or self._since_full % self.settings.interval_every == 0:
@@ -193,174 +222,80 @@ class SpectralProjector:
             ritz = self._ritz_vectors(matrix, basis, low, high)
             if ritz is None:
                 return None
+            if ritz.unused < self.settings.min_unused:  # there may be more wanted vectors than the subspace holds
+                basis = self._extended(ritz.vectors)
+                self._degree = self.settings.max_degree
+                continue
             self.error = ritz.error
             if ritz.error <= tolerance:
                 break
             basis = ritz.vectors
             self._degree = min(self._degree + 1, self.settings.max_degree)
         else:
+            self._spare_share = min(self.settings.spare_growth * self._spare_share, self.settings.max_spare_share)
             return None
         if ritz.error <= self.settings.easy * tolerance:
             self._degree = max(self._degree - 1, 1)
+            self._spare_share = max(self.settings.spare_decay * self._spare_share, self.settings.spare_share)
         wanted = len(ritz.levels) - ritz.unused
         keep = max(0, ritz.unused - self._spare(wanted))
         self._basis = np.asfortranarray(ritz.vectors[:, keep:])
         self._damped = (low, float(ritz.values[keep]))
-        return _assemble(ritz.vectors[:, ritz.unused :], ritz.levels[ritz.unused :])
+        return assemble(ritz.vectors[:, ritz.unused :], ritz.levels[ritz.unused :], self._threads)
 
     def _ritz_vectors(self, matrix: Single, basis: Single, low: float, high: float) -> _Ritz | None:
         """Filter the basis and solve the small eigenproblem on its span; ``None`` if that fails a check."""
-        orthonormal = _orthonormalise(_chebyshev_filter(matrix, basis, low, high, self._degree))
+        # What the filter amplifies too much, compared with the rest, single precision cannot tell apart any more.
+        reach = np.arccosh(max((self._highest - 0.5 * (low + high)) / (0.5 * (high - low)), 1.0))
+        degree = min(self._degree, max(int(np.log(_MOST_AMPLIFIED) / max(reach, 1e-3)), 1))
+        orthonormal = orthonormalise(chebyshev_filter(matrix, basis, low, high, degree, self._threads), self._threads)
         if orthonormal is None:
             return None
-        image = matrix @ orthonormal
-        small = orthonormal.T @ image
+        image = self._threads.product(matrix, orthonormal)
+        small = self._threads.product(orthonormal.T, image)
         values, rotation, failed = ssyevd(0.5 * (small + small.T))
         if failed or not np.isfinite(values[0]) or values[0] < low:
             return None  # a Ritz value below the damped interval: the estimate of the spectrum's end was wrong
+        self._highest = float(values[-1])
         levels = project_onto_capped_simplex(values.astype(np.float64), float(self.rank))
         unused = int(np.searchsorted(levels, 0.0, side="right"))
-        if unused < self.settings.min_unused:
-            return None  # there may be more wanted vectors than the subspace holds
-        vectors = orthonormal @ rotation
-        residual = image @ rotation[:, unused:] - vectors[:, unused:] * values[unused:]
+        vectors = self._threads.product(orthonormal, rotation)
+        residual = self._threads.product(image, rotation[:, unused:])
+        residual -= vectors[:, unused:] * values[unused:]
         return _Ritz(values, vectors, levels, unused, float(np.linalg.norm(residual)))
+
+    def _extended(self, basis: Single) -> Single:
+        """Add random vectors, as many as are spare; the filter turns them towards what is missing."""
+        size, width = basis.shape
+        more = min(self._spare(width), size - 1 - width)
+        random = self._rng.standard_normal((size, more)).astype(np.float32) / np.float32(np.sqrt(size))
+        for _ in range(2):  # what is in the subspace already would drown the rest
+            random -= basis @ (basis.T @ random)
+        return np.asfortranarray(np.hstack([random, basis]))
 
     def _spare(self, wanted: int) -> int:
         """Return how many vectors to keep beside the wanted ones."""
-        return max(self.settings.min_spare, int(self.settings.spare_share * wanted))
+        return max(self.settings.min_spare, int(self._spare_share * wanted))
 
     def _lowest_by_lanczos(self, matrix: Single) -> float:
-        """Estimate the lowest eigenvalue from below with a few Lanczos steps."""
+        """Estimate the lowest eigenvalue from below with a few Lanczos steps from where the last ones ended."""
+        steps = min(self.settings.lanczos_steps, len(matrix) - 1)
         vector = self._rng.standard_normal(len(matrix)).astype(np.float32)
         vector /= np.linalg.norm(vector)
+        if self._lowest_vector is not None:
+            vector = self._lowest_vector + np.float32(_SHARE_OF_CHANCE) * vector
+            vector /= np.linalg.norm(vector)
+        vectors = np.empty((steps, len(matrix)), dtype=np.float32)
         previous, off_diagonal = np.zeros_like(vector), 0.0
-        diagonal_entries, off_diagonal_entries = [], []
-        for _ in range(self.settings.lanczos_steps):
+        tridiagonal = np.zeros((steps, steps + 1))
+        for j in range(steps):
+            vectors[j] = vector
             image = matrix @ vector - np.float32(off_diagonal) * previous
-            diagonal_entries.append(float(image @ vector))
-            image -= np.float32(diagonal_entries[-1]) * vector
-            off_diagonal = float(np.linalg.norm(image))
-            off_diagonal_entries.append(off_diagonal)
+            tridiagonal[j, j] = float(image @ vector)
+            image -= np.float32(tridiagonal[j, j]) * vector
+            tridiagonal[j, j + 1] = off_diagonal = float(np.linalg.norm(image))
             previous, vector = vector, np.divide(image, max(off_diagonal, 1e-12), dtype=np.float32)
-        ritz = eigenvalues_of_tridiagonal(np.array(diagonal_entries), np.array(off_diagonal_entries[:-1]))
-        return float(ritz[0]) - off_diagonal_entries[-1]
-
-
-def _chebyshev_filter(matrix: Single, vectors: Single, low: float, high: float, degree: int) -> Single:
-    """Apply the Chebyshev polynomial that is small on [low, high] and grows fast above it."""
-    centre, scale = np.float32(0.5 * (low + high)), np.float32(2.0 / (high - low))
-    before, current = vectors, matrix @ vectors
-    current -= centre * vectors
-    current *= scale
-    for _ in range(degree - 1):
-        following = matrix @ current
-        following -= centre * current
-        following *= np.float32(2.0) * scale
-        following -= before
-        before, current = current, following
-    return current
-
-
-def _orthonormalise(vectors: Single) -> Single | None:
-    """Cholesky-QR: cheap, and accurate enough for vectors that were nearly orthogonal before the filter."""
-    vectors *= np.float32(1.0) / np.sqrt((vectors * vectors).sum(axis=0))
-    factor, failed = lapack.spotrf(vectors.T @ vectors, lower=0, clean=1)
-    if failed:
-        return None
-    inverse, failed = lapack.strtri(factor, lower=0)
-    return None if failed else vectors @ inverse
-
-
-def _assemble(vectors: Single, levels: FloatArray) -> Single:
-    """Return V diag(levels) V'."""
-    scaled = vectors * np.sqrt(levels).astype(np.float32)
-    return np.asarray(scaled @ scaled.T)
-
-
-def _compressed(
-    primal: FloatArray,
-    slope: tuple[FloatArray, FloatArray],
-    step: float,
-    direction: FloatArray,
-    direction_value: float,
-    *,
-    to_the_bottom: bool,
-) -> Single:
-    """Return (I - uu') M (I - uu') + v uu' in single precision, where M = primal - step * (sum of slope).
-
-    v is ``direction_value``, or minus the norm of M, so that it is the lowest eigenvalue.
-    """
-    size = len(direction)
-    image, matrix = np.zeros(size), np.empty((size, size), dtype=np.float32)
-    square = _combine(primal, *slope, step, direction, image, matrix)
-    if to_the_bottom:
-        direction_value = -float(np.sqrt(square))
-    half = image - 0.5 * (float(direction @ image) + direction_value) * direction
-    _compress(direction, half, matrix)
-    return matrix.T
-
-
-@compiled_fast_without_allocation
-def _combine(
-    primal: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    step: float,
-    direction: FloatArray,
-    image: FloatArray,
-    matrix: Single,
-) -> float:
-    """Write the upper triangle of M to ``matrix``, add Mu to ``image``, and return the squared norm of M."""
-    size = len(direction)
-    square = 0.0
-    for i in range(size):
-        own = 0.0
-        for j in range(i + 1, size):
-            entry = primal[i, j] - step * (first[i, j] + second[i, j])
-            matrix[i, j] = entry
-            own += entry * direction[j]
-            image[j] += entry * direction[i]
-            square += 2 * entry * entry
-        entry = primal[i, i] - step * (first[i, i] + second[i, i])
-        matrix[i, i] = entry
-        square += entry * entry
-        image[i] += own + entry * direction[i]
-    return square
-
-
-_TILE = 64  # not for tuning: two tiles fit into the first-level cache
-
-
-@compiled_fast_without_allocation
-def _compress(direction: FloatArray, half: FloatArray, matrix: Single) -> None:
-    """Subtract uh' + hu', and copy the upper triangle to the lower one, tile by tile, which stay in the cache."""
-    size = len(direction)
-    for top in range(0, size, _TILE):
-        for left in range(top, size, _TILE):
-            for i in range(top, min(top + _TILE, size)):
-                for j in range(max(left, i), min(left + _TILE, size)):
-                    matrix[i, j] -= direction[i] * half[j] + half[i] * direction[j]
-            for i in range(top, min(top + _TILE, size)):
-                for j in range(max(left, i + 1), min(left + _TILE, size)):
-                    matrix[j, i] = matrix[i, j]
-
-
-def project_onto_capped_simplex(values: FloatArray, total: float) -> FloatArray:
-    """Project onto { 0 <= x <= 1, sum x = total }: subtract a threshold, found by bisection, and clip."""
-    return np.clip(values - _threshold(values, total, values.min() - 1.0, values.max()), 0.0, 1.0)
-
-
-@compiled_fast_without_allocation
-def _threshold(values: FloatArray, total: float, low: float, high: float) -> float:
-    """Return t in [low, high] such that min(max(x - t, 0), 1) sums up to ``total``."""
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        mass = 0.0
-        for value in values:
-            mass += min(max(value - middle, 0.0), 1.0)
-        if mass > total:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
+        values, rotation = np.linalg.eigh(tridiagonal[:, :steps], UPLO="U")
+        lowest: Single = rotation[:, 0].astype(np.float32) @ vectors
+        self._lowest_vector = lowest / max(np.float32(np.linalg.norm(lowest)), np.float32(1e-12))
+        return float(values[0]) - abs(off_diagonal * float(rotation[-1, 0]))  # some eigenvalue is as near as that

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from certimeans._typing import FloatArray, IntArray
+from certimeans._typing import FloatArray, IntArray, Single
 from certimeans.bounds.relaxation.blocks.lifting import Lifting
 from certimeans.bounds.relaxation.blocks.model import SizeBlocks
 from certimeans.bounds.relaxation.blocks.rows import BlockRows, Scales
 from certimeans.bounds.relaxation.blocks.sharing import Map
 from certimeans.bounds.relaxation.polyhedral import _subtract_cuts
-from certimeans.bounds.relaxation.spectral import Single
 from certimeans.compilation import compiled_fast_without_allocation
 
 

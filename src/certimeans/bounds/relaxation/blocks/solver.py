@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certimeans._typing import FloatArray, IntArray
+from certimeans._typing import FloatArray, IntArray, Single
 from certimeans.bounds.lapack import dsyevr
 from certimeans.bounds.relaxation.admm import AdmmSettings
 from certimeans.bounds.relaxation.blocks.lifting import LIFT, Lifting
@@ -33,7 +33,7 @@ from certimeans.bounds.relaxation.blocks.rows import BlockRows
 from certimeans.bounds.relaxation.blocks.safe_bound import BlockBound, block_bound, no_bound, sums_of_block
 from certimeans.bounds.relaxation.blocks.sharing import Map
 from certimeans.bounds.relaxation.safe_bound import ALL_BITS
-from certimeans.bounds.relaxation.spectral import Single, SpectralProjector
+from certimeans.bounds.relaxation.spectral import SpectralProjector
 
 _FIRST_PENALTY = 0.4
 _UNSETTLED = 250
