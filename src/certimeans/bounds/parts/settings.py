@@ -42,6 +42,10 @@ class PartSettings:
     relaxation_share
         Relaxations of parts may lose what their own clusterings leave of the gap asked for, or this share of the larger
         of the two if that is more.
+    patience
+        Where parts have no more than their share of the time, or must stay as they are, their bounds are given up if so
+        many times what they gained in the second half of all iterations does not reach the target; elsewhere larger
+        parts may be the better way, and the loop's own patience counts.
     margin
         Share of the gap asked for that parts aim at; the rest is for what cannot be foreseen.
     seconds_per_task
@@ -64,6 +68,7 @@ class PartSettings:
     heavy: float = 0.25
     searches: int = 8
     relaxation_share: float = 0.2
+    patience: float = 10.0
     margin: float = 0.93
     seconds_per_task: float = 0.5
 

@@ -179,7 +179,9 @@ class PartsSearch:
         for p, pieces in enumerate(self._pieces):
             self._cover.put_inside((p,), pieces)
         for outcome in self._piloted:
-            self._cover.take(outcome.key, self.store.save(outcome, self.limits.gap))
+            # Pilots were given up early; if parts are bounded with patience, they go on, too.
+            is_short = outcome.is_cut_short or (outcome.is_given_up and self._is_patient())
+            self._cover.take(outcome.key, self.store.save(replace(outcome, is_cut_short=is_short), self.limits.gap))
         if plan is not None:
             self._prove_stored(plan)
         todo = [key for key in self._cover.tops if key not in self._cover.known] + short_parts(self._cover)
@@ -275,14 +277,20 @@ class PartsSearch:
         colouring = self.presolved.colouring
         return np.zeros(points.size, dtype=np.int64) if colouring is None else colouring
 
-    def _effort(self) -> Effort:
-        settings = self.settings.parts
+    def _effort(self, *, is_patient: bool = False) -> Effort:
+        settings, cutting_planes = self.settings.parts, self.settings.cutting_planes
+        if is_patient:
+            cutting_planes = replace(cutting_planes, patience=max(settings.patience, cutting_planes.patience))
         return Effort(
             settings.margin * self.limits.gap,
             settings.searches,
             follows_clustering=self.incumbent.clustering is not None,
-            cutting_planes=self.settings.cutting_planes,
+            cutting_planes=cutting_planes,
         )
+
+    def _is_patient(self) -> bool:
+        """Whether parts have no more than their share of the time, or cannot be united."""
+        return math.isfinite(self.deadline.remaining()) or isinstance(self.part_size, int)
 
     def _sizing(self) -> Sizing:
         cost = self.incumbent.cost
@@ -315,7 +323,7 @@ class PartsSearch:
         tasks = self._tasks = PassTasks(
             now,
             self._part,
-            self._effort(),
+            self._effort(is_patient=self._is_patient()),
             self._budget(todo),
             self.workers.capacity,
             lambda: max(0.0, self.deadline.remaining() - self._reserve),
