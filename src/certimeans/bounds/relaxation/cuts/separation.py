@@ -18,6 +18,7 @@ from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.deadline import Deadline
 from certimeans.plugins import Plugin
 from certimeans.randomness import RandomState, random_state
+from certimeans.setting_checks import check_settings
 
 Found = TypeVar("Found")
 
@@ -72,9 +73,7 @@ class SeparationSettings:
     families: tuple[Plugin, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if name != "families" and not value >= 0:
-                raise ValueError(f"SeparationSettings.{name} must not be negative; got {value}")
+        check_settings(self)
 
 
 class Separator:
