@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certimeans import InputError, SolverSettings, solve
+from certimeans import InputError, SolverSettings, SolveStatus, solve
 from certimeans.bounds.relaxation.admm import AdmmSettings
+from certimeans.bounds.relaxation.cuts.separation import SeparationSettings
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.settings import describe_settings
 
@@ -94,6 +95,7 @@ def test_solve_takes_settings_and_files(tmp_path: Path) -> None:
         ("cutting_planes.admm.spectral", "max_degree", 10**9, "must be at most 100"),
         ("cutting_planes.admm.spectral", "full_margin", 1e300, "must be at most 1000000.0"),
         ("cutting_planes.separation", "families", "x", "must be a tuple of plug-ins; got 'x'"),
+        ("cutting_planes.separation", "min_star_starts", 10**9, "must be at most 1000000"),
         ("parts", "most_shared", math.inf, "must be finite; got inf"),
         ("root_search", "n_searches", -1, "must be at least 1; got -1"),
         ("", "memory_limit", math.nan, "must be finite; got nan"),
@@ -106,6 +108,14 @@ def test_values_that_cannot_be_are_refused_in_python_too(table: str, name: str, 
         stage = getattr(stage, attribute)
     with pytest.raises(InputError, match=rf"Settings\.{name} {re.escape(problem)}"):
         replace(stage, **{name: value})
+
+
+def test_huge_numbers_of_cuts_take_no_memory() -> None:
+    """There are not as many triangles: memory for a thousand million cost the node its bound."""
+    separation = SeparationSettings(min_triangles=10**9, min_pairs=10**9, min_stars=10**9)
+    planes = CuttingPlaneSettings(separation=separation)
+    result = solve(POINTS, 5, settings=SolverSettings(cutting_planes=planes))
+    assert result.status is SolveStatus.OPTIMAL
 
 
 def test_numbers_of_other_kinds_become_pythons_own() -> None:
