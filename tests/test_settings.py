@@ -99,6 +99,7 @@ def test_solve_takes_settings_and_files(tmp_path: Path) -> None:
         ("parts", "most_shared", math.inf, "must be finite; got inf"),
         ("root_search", "n_searches", -1, "must be at least 1; got -1"),
         ("", "memory_limit", math.nan, "must be finite; got nan"),
+        ("", "memory_limit", math.inf, "must be finite; got inf"),
     ],
 )
 def test_values_that_cannot_be_are_refused_in_python_too(table: str, name: str, value: object, problem: str) -> None:

@@ -39,4 +39,4 @@ class NodeSettings:
     bounders: tuple[Plugin, ...] = ()
 
     def __post_init__(self) -> None:
-        check_settings(self, positive=("memory_limit",), may_be_infinite=("memory_limit",))
+        check_settings(self, positive=("memory_limit",))
