@@ -93,6 +93,7 @@ def test_solve_takes_settings_and_files(tmp_path: Path) -> None:
         ("cutting_planes.admm", "penalty", 10**400, "must be finite"),
         ("cutting_planes.admm", "sweeps", 10**9, "must be at most 1000"),
         ("cutting_planes.admm.spectral", "max_degree", 10**9, "must be at most 100"),
+        ("cutting_planes.admm.spectral", "spare_decay", 1e6, "must be at most 1; got 1000000.0"),
         ("cutting_planes.admm.spectral", "full_margin", 1e300, "must be at most 1000000.0"),
         ("cutting_planes.separation", "families", "x", "must be a tuple of plug-ins; got 'x'"),
         ("cutting_planes.separation", "min_star_starts", 10**9, "must be at most 1000000"),

@@ -80,7 +80,7 @@ class SpectralSettings:
     def __post_init__(self) -> None:
         # Neither the filter nor Lanczos' method looks at the clock, and they have single precision.
         most = {"max_degree": 100, "lanczos_steps": 100, "full_margin": 1e6, "interval_margin": 1e6}
-        check_settings(self, most=most, positive=vars(self))
+        check_settings(self, least={"spare_growth": 1}, most={**most, "spare_decay": 1}, positive=vars(self))
 
 
 _LEAST_MARGIN = 0.1  # eigenvalues of interest are between 0 and 1: this keeps the interval from collapsing near 0
