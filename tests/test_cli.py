@@ -88,6 +88,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
     [
         (["{}", "-k", "3", "--sizes", "2", "2", "2"], "write the sizes with commas and without spaces: --sizes 2,2,2"),
         (["--sizes", "2", "2", "2", "-k", "3", "{}"], "write the sizes with commas and without spaces: --sizes 2,2,2"),
+        (["{}", "-k", "3", "--sizes=2", "2", "2"], "write the sizes with commas and without spaces: --sizes 2,2,2"),
         (["{}", "-k", "2", "--standardise"], "unrecognized arguments: --standardise; did you mean --standardize?"),
         (["{}", "--n-clusters", "2"], "unrecognized arguments: --n-clusters 2; did you mean -k?"),
         (["{}", "-k", "2", "--nothing-like-it"], "unrecognized arguments: --nothing-like-it ("),

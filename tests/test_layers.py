@@ -15,7 +15,7 @@ LAYERS = (
 )  # fmt: skip
 SHARED = {
     "_typing", "_version", "errors", "status", "deadline", "randomness", "compilation", "warmup", "printing", "orphans",
-    "blas", "plugins", "scipy_lapack",
+    "blas", "plugins", "scipy_lapack", "setting_checks",
 }  # fmt: skip
 """Modules that every folder may use; ``warmup`` imports what it compiles when it is called."""
 INDEPENDENT = {"certificate": {"_typing", "errors", "orphans"}}

@@ -1,11 +1,17 @@
+import math
 import pickle
+import re
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from certimeans import InputError, SolverSettings, solve
+from certimeans import InputError, SolverSettings, SolveStatus, solve
+from certimeans.bounds.relaxation.admm import AdmmSettings
+from certimeans.bounds.relaxation.cuts.separation import SeparationSettings
+from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.settings import describe_settings
 
 POINTS = np.random.default_rng(0).random((30, 2))
@@ -40,7 +46,7 @@ def test_a_file_changes_what_it_mentions(tmp_path: Path) -> None:
         ("[root_search]\npopulation = true\n", "'root_search.population' must be an integer; got True"),
         ("[cutting_planes]\nmax_rounds = 'none'\n", "'cutting_planes.max_rounds' must be an integer; got 'none'"),
         ("root_search = 3\n", "'root_search' is a table of settings; got 3"),
-        ("[root_search]\npopulation = 1\n", "root_search: population must be at least 2; got 1"),
+        ("[root_search]\npopulation = 1\n", "root_search: SearchSettings.population must be at least 2; got 1"),
         ("[root_search\n", "this is not a TOML file"),
     ],
 )
@@ -70,6 +76,55 @@ def test_solve_takes_settings_and_files(tmp_path: Path) -> None:
     assert read.lower_bound == given.lower_bound
     with pytest.raises(InputError, match="settings must be SolverSettings, the path of a TOML file, or None; got 3"):
         solve(POINTS, 5, settings=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "value", "problem"),
+    [
+        ("cutting_planes", "iterations", "x", "must be an integer; got 'x'"),
+        ("cutting_planes", "iterations", 1.5, "must be an integer; got 1.5"),
+        ("cutting_planes", "iterations", True, "must be an integer; got True"),
+        ("cutting_planes", "max_rounds", 0, "must be at least 1; got 0"),
+        ("cutting_planes", "max_rounds", 10**30, "must be at most 1000000000"),
+        ("cutting_planes", "patience", math.nan, "must be finite; got nan"),
+        ("cutting_planes", "use_cuts", 1, "must be true or false; got 1"),
+        ("cutting_planes", "admm", None, "must be AdmmSettings; got None"),
+        ("cutting_planes.admm", "penalty", math.inf, "must be finite; got inf"),
+        ("cutting_planes.admm", "penalty", 10**400, "must be finite"),
+        ("cutting_planes.admm", "sweeps", 10**9, "must be at most 1000"),
+        ("cutting_planes.admm.spectral", "max_degree", 10**9, "must be at most 100"),
+        ("cutting_planes.admm.spectral", "spare_decay", 1e6, "must be at most 1; got 1000000.0"),
+        ("cutting_planes.admm.spectral", "full_margin", 1e300, "must be at most 1000000.0"),
+        ("cutting_planes.separation", "families", "x", "must be a tuple of plug-ins; got 'x'"),
+        ("cutting_planes.separation", "min_star_starts", 10**9, "must be at most 1000000"),
+        ("parts", "most_shared", math.inf, "must be finite; got inf"),
+        ("root_search", "n_searches", -1, "must be at least 1; got -1"),
+        ("", "memory_limit", math.nan, "must be finite; got nan"),
+        ("", "memory_limit", math.inf, "must be finite; got inf"),
+    ],
+)
+def test_values_that_cannot_be_are_refused_in_python_too(table: str, name: str, value: object, problem: str) -> None:
+    """By the name of the field, before anything is solved: some of these overflowed, or never ended."""
+    stage: Any = SolverSettings()
+    for attribute in filter(None, table.split(".")):
+        stage = getattr(stage, attribute)
+    with pytest.raises(InputError, match=rf"Settings\.{name} {re.escape(problem)}"):
+        replace(stage, **{name: value})
+
+
+def test_huge_numbers_of_cuts_take_no_memory() -> None:
+    """There are not as many triangles: memory for a thousand million cost the node its bound."""
+    separation = SeparationSettings(min_triangles=10**9, min_pairs=10**9, min_stars=10**9)
+    planes = CuttingPlaneSettings(separation=separation)
+    result = solve(POINTS, 5, settings=SolverSettings(cutting_planes=planes))
+    assert result.status is SolveStatus.OPTIMAL
+
+
+def test_numbers_of_other_kinds_become_pythons_own() -> None:
+    """Compiled code would be compiled again for each; infinity stays where it means something."""
+    admm = AdmmSettings(penalty=1, sweeps=np.int32(3))  # type: ignore[arg-type]
+    assert (type(admm.penalty), type(admm.sweeps)) == (float, int)
+    assert CuttingPlaneSettings(patience=math.inf).patience == math.inf
 
 
 def test_settings_are_frozen_and_travel() -> None:

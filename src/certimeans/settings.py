@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, NamedTuple, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Self, TypeVar, get_origin
 
 from certimeans.errors import InputError
 from certimeans.search.settings import NodeSettings
+from certimeans.setting_checks import describe_kind, has_kind, kinds_of
 
 _Stage = TypeVar("_Stage")
-_TYPE_NAMES = {int: "an integer", float: "a number", bool: "true or false", str: "a string"}
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ def _explanations(stage: type) -> dict[tuple[str, ...], str]:
 
 def _changed(settings: _Stage, content: dict[str, Any], where: str) -> _Stage:
     """Return settings with some fields replaced, checked by name and type, and then by the stage itself."""
-    kinds = get_type_hints(type(settings))
+    kinds = kinds_of(settings)
     names = [field.name for field in fields(settings)]  # type: ignore[arg-type]  # always a dataclass
     changes: dict[str, Any] = {}
     for name, value in content.items():
@@ -149,17 +148,14 @@ def _changed(settings: _Stage, content: dict[str, Any], where: str) -> _Stage:
 
 
 def _checked(value: Any, kind: Any, place: str) -> Any:
-    allowed = get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
-    if type(value) in allowed:
-        return value
-    if get_origin(kind) is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    if type(value) is int and float in allowed:
-        return float(value)
+    """Return a value as its field takes it: TOML has lists for tuples, and integers for numbers."""
     if get_origin(kind) is tuple:
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
         raise InputError(f"{place!r} must be a list of strings; got {value!r}")
-    words = " or ".join(_TYPE_NAMES.get(option, str(option)) for option in allowed if option is not NoneType)
-    raise InputError(f"{place!r} must be {words}; got {value!r}")
+    if not has_kind(value, kind):
+        raise InputError(f"{place!r} must be {describe_kind(kind).removesuffix(' or None')}; got {value!r}")
+    return value
 
 
 def _suggestion(name: str, names: list[str], where: str) -> str:

@@ -107,14 +107,14 @@ def link_tables(proof: BlockMultipliers) -> FloatArray:
     return table
 
 
-def constant_terms(proof: BlockMultipliers, terms: BlockTerms) -> Fraction:
+def _constant_terms(proof: BlockMultipliers, terms: BlockTerms, cuts: list[_BlockCuts]) -> Fraction:
     """Return what the bound has beside eigenvalues and T0, in units of U."""
     integers, exponent = as_integers(proof.link_multipliers)
     value = terms.least_of_slack(slack_matrices(proof)) - int(integers.sum()) * power(exponent)
     for g, count in enumerate(terms.counts):
-        cuts = _cuts_of(proof, g, Fraction(1))
-        integers, exponent = as_integers(cuts.plain.multipliers)
-        right_sides = sum(int(mu) * (b * b - b) for mu, b in zip(integers, cuts.entries_of_zero.tolist(), strict=True))
+        integers, exponent = as_integers(cuts[g].plain.multipliers)
+        entries = cuts[g].entries_of_zero.tolist()
+        right_sides = sum(int(mu) * (b * b - b) for mu, b in zip(integers, entries, strict=True))
         value -= right_sides * power(exponent) * count / terms.share(g)
     return value
 
@@ -133,8 +133,13 @@ class _BlockCuts(NamedTuple):
         return self.plain.members[here], (factors * self.plain.multipliers[cut])[here]
 
 
+def _cuts_of_blocks(proof: BlockMultipliers, points: SuperPoints) -> list[_BlockCuts]:
+    """Return the cuts and V of each block as those of a relaxation in units of the total weight."""
+    weight = int(points.weights.sum()) * points.weight_unit
+    return [_cuts_of(proof, g, weight) for g in range(len(proof.slack))]
+
+
 def _cuts_of(proof: BlockMultipliers, g: int, weight: Fraction) -> _BlockCuts:
-    """Return the cuts and V of a block as those of a relaxation in units of the total weight."""
     first, last = int(proof.block_start[g]), int(proof.block_start[g + 1])
     begin, end = int(proof.start[first]), int(proof.start[last])
     members, coefficients = proof.members[begin:end], proof.coefficients[begin:end]
@@ -162,16 +167,14 @@ def blocks_in_floats(data: Geometry, proof: BlockMultipliers, terms: BlockTerms)
     points = data.super_points(proof.groups, proof.size)
     if not points.direction.min() > _SMALLEST_ROOT:
         return -math.inf
-    weight = int(points.weights.sum()) * points.weight_unit
-    tables = link_tables(proof)
+    cuts, tables = _cuts_of_blocks(proof, points), link_tables(proof)
     spectral, diagonal = Fraction(0), np.diag_indices(proof.size)
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         between = data.between(points, proof.unit)
         for g, count in enumerate(terms.counts):
-            cuts = _cuts_of(proof, g, weight)
-            rest = _multiplied(points, cuts.plain, terms.closed[g])
+            rest = _multiplied(points, cuts[g].plain, terms.closed[g])
             more, error = _rows_and_links(points.direction, proof.rows[g], tables, g, float(terms.share(g)))
-            places, values = cuts.on_the_diagonal()
+            places, values = cuts[g].on_the_diagonal()
             of_zero, size_of_zero = (np.bincount(places, v, proof.size) for v in (values, np.abs(values)))
             more[diagonal] -= of_zero / points.direction**2
             error[diagonal] += factor(len(values) + 96) * size_of_zero / points.direction**2 + TINY
@@ -184,7 +187,7 @@ def blocks_in_floats(data: Geometry, proof: BlockMultipliers, terms: BlockTerms)
             if not math.isfinite(share):
                 return -math.inf
             spectral += Fraction(share)
-    return rounded_down(between.constant + proof.unit * (constant_terms(proof, terms) + spectral))
+    return rounded_down(between.constant + proof.unit * (_constant_terms(proof, terms, cuts) + spectral))
 
 
 def _rows_and_links(
@@ -214,15 +217,15 @@ def blocks_in_balls(data: Geometry, proof: BlockMultipliers, terms: BlockTerms) 
         if isinstance(data, GramData):
             between, moved = _centred(between, points)
         spectral: Fraction = Fraction(0)
+        cuts = _cuts_of_blocks(proof, points)
         for g, count in enumerate(terms.counts):
-            weight = int(points.weights.sum()) * points.weight_unit
-            matrix = _balls_of_block(points, proof, terms, g) - between
-            matrix -= ball._rest(points, _cuts_of(proof, g, weight).plain, terms.closed[g])
+            matrix = _balls_of_block(points, proof, terms, g, cuts[g]) - between
+            matrix -= ball._rest(points, cuts[g].plain, terms.closed[g])
             share = ball._lower(ball._lowest_eigenvalues(matrix, count))
             if share is None:
                 return -math.inf
             spectral += share
-    return rounded_down(constant + proof.unit * (constant_terms(proof, terms) + spectral + moved))
+    return rounded_down(constant + proof.unit * (_constant_terms(proof, terms, cuts) + spectral + moved))
 
 
 def _centred(between: Any, points: SuperPoints) -> tuple[Any, Fraction]:
@@ -239,7 +242,7 @@ def _centred(between: Any, points: SuperPoints) -> tuple[Any, Fraction]:
     return between - outer - outer.transpose(), Fraction(-(10**400)) if moved is None else moved
 
 
-def _balls_of_block(points: SuperPoints, proof: BlockMultipliers, terms: BlockTerms, g: int) -> Any:
+def _balls_of_block(points: SuperPoints, proof: BlockMultipliers, terms: BlockTerms, g: int, cuts: _BlockCuts) -> Any:
     """Return the matrix of the equations and that of the links of a block together."""
     from flint import arb, arb_mat  # noqa: PLC0415
 
@@ -252,7 +255,6 @@ def _balls_of_block(points: SuperPoints, proof: BlockMultipliers, terms: BlockTe
         for j in range(i, size):
             result[i, j] = result[j, i] = (rows[i] * roots[j] + roots[i] * rows[j]) / 2
         result[i, i] -= share * rows[i] / roots[i]
-    cuts = _cuts_of(proof, g, Fraction(1))
     start, members, coefficients = cuts.plain.start, cuts.plain.members, cuts.plain.coefficients
     for c, (b_0, mu) in enumerate(zip(cuts.entries_of_zero.tolist(), cuts.plain.multipliers.tolist(), strict=True)):
         for place in range(start[c], start[c + 1]) if b_0 else ():

@@ -48,8 +48,9 @@ def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _advice(parser: Parser, arguments: Sequence[str], unknown: Sequence[str]) -> str:
-    if "--sizes" in arguments:
-        after = arguments[arguments.index("--sizes") + 1 :]
+    words = [word for argument in arguments for word in argument.split("=", 1)]
+    if "--sizes" in words:
+        after = words[words.index("--sizes") + 1 :]
         sizes = list(itertools.takewhile(lambda text: text.replace(".", "", 1).isdigit(), after))
         if len(sizes) > 1:
             return f"; write the sizes with commas and without spaces: --sizes {','.join(sizes)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from certimeans.errors import InputError
+from certimeans.setting_checks import check_settings
 
 # The smallest allowed value of each field; a field without an entry must not be negative.
 _LEAST = {
@@ -145,12 +146,7 @@ class SearchSettings:
     evaluations_per_call: int = 300_000
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            value, least = getattr(self, name), _LEAST.get(name, 0)
-            if not value >= least:
-                raise InputError(f"{name} must be at least {least}; got {value}")
-            if name in _SHARES and value > 1:
-                raise InputError(f"{name} must be at most 1; got {value}")
+        check_settings(self, least=_LEAST, most=dict.fromkeys(_SHARES, 1))
         if self.sample_size > self.largest_without_sample:
             raise InputError(
                 f"sample_size must be at most largest_without_sample; got {self.sample_size} and "

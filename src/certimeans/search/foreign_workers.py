@@ -107,6 +107,18 @@ def dask_failures() -> tuple[type[BaseException], ...]:
     return (*LOST, KilledWorker, CancelledError)
 
 
+def send_to_all(client: Any, data: object, deadline: Deadline) -> Any | None:
+    """Send something to every worker of a Dask cluster; return what stands for it in tasks, or ``None`` if it failed.
+
+    Workers that come later fetch it from the others.
+    """
+    try:  # without a time limit of its own, this waits for minutes for a worker that dies on receiving it
+        scatter = in_background(client.scatter, data, broadcast=True, hash=False)
+        return result_before(scatter, deadline.within(_SECONDS_TO_SEND))
+    except Exception:  # noqa: BLE001  # Dask has no one error for that
+        return None
+
+
 class DaskWorkers(ForeignWorkers):
     """A Dask cluster: the problem is sent to every worker once, as long as none dies; Dask replaces dead ones.
 
@@ -145,13 +157,9 @@ class DaskWorkers(ForeignWorkers):
 
     def _send_to_all(self) -> None:
         """Send the problem to every worker, so that it need not travel with each task."""
-        client, problem = self._client, self._problem
         self._may_send = False
-        try:  # without a time limit of its own, this waits for minutes for a worker that dies on receiving it
-            scatter = in_background(client.scatter, problem, broadcast=True, hash=False)
-            self._presolved = result_before(scatter, self._deadline.within(_SECONDS_TO_SEND))
-        except Exception:  # noqa: BLE001  # Dask has no one error for that
-            self._presolved = problem
+        there = send_to_all(self._client, self._problem, self._deadline)
+        self._presolved = self._problem if there is None else there
 
     def renew(self) -> bool:
         """Let the problem travel with each task from now on: what was sent may be lost with a worker that held it."""

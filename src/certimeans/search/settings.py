@@ -8,6 +8,7 @@ from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings
 from certimeans.heuristics.upper_bound import SearchSettings
 from certimeans.plugins import Plugin
+from certimeans.setting_checks import check_settings
 
 
 @dataclass(frozen=True)
@@ -36,3 +37,6 @@ class NodeSettings:
     memory_limit: float | None = None
     heuristics: tuple[Plugin, ...] = ()
     bounders: tuple[Plugin, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_settings(self, positive=("memory_limit",))

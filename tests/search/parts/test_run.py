@@ -496,6 +496,60 @@ def test_a_killed_worker_of_a_cluster_costs_only_its_parts(cluster: Cluster) -> 
     assert result.lower_bound == pytest.approx(undisturbed.lower_bound, rel=0.02)
 
 
+ONE_PART_PER_TASK = SolverSettings(parts=PartSettings(seconds_per_task=1e-9))
+
+
+@pytest.mark.filterwarnings("ignore")  # Dask's own, on Python's and on its settings
+def test_a_template_is_sent_to_a_cluster_once(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that leave this process: less than half of those with Dask's executor, where it travels with each task."""
+    from distributed.comm.tcp import TCP  # noqa: PLC0415  # an extra
+
+    client = connect(cluster.address())
+    client.wait_for_workers(1, timeout=60)
+    sent, write = [0], TCP.write
+
+    async def weigh(*arguments: Any, **options: Any) -> int:
+        count: int = await write(*arguments, **options)
+        sent[0] += count
+        return count
+
+    monkeypatch.setattr(TCP, "write", weigh)
+    counts, bounds = [], []
+    for executor in (client, client.get_executor(pure=False)):
+        sent[0] = 0
+        result = solve(blobs(1500, 1.2), 4, part_size=60, executor=executor, settings=ONE_PART_PER_TASK)
+        counts.append(sent[0])
+        bounds.append(result.lower_bound)
+    client.close()
+    assert bounds[0] == pytest.approx(bounds[1], rel=0.01)
+    assert 0 < 2 * counts[0] < counts[1]
+
+
+@pytest.mark.filterwarnings("ignore")  # Dask's own, on Python's and on its settings
+def test_a_template_that_died_with_all_workers_is_sent_again(tmp_path: Path) -> None:
+    """SIGKILL for every worker that holds it, and a new worker: all parts are bounded in the end."""
+    cluster = Cluster(tmp_path)
+    client = connect(cluster.address())
+    client.wait_for_workers(2, timeout=60)
+    first = list(cluster.workers)
+
+    def kill_all(progress: Progress) -> None:
+        if progress.parts_done >= 6 and cluster.workers == first:
+            for process in first:
+                os.kill(process.pid, signal.SIGKILL)
+            cluster.add_worker()
+
+    try:
+        result = solve(blobs(900, 1.2), 4, part_size=60, executor=client, callback=kill_all, settings=ONE_PART_PER_TASK)
+        client.close()
+    finally:
+        cluster.close()
+    assert len(cluster.workers) == 3
+    assert result.parts == 15
+    assert "given up" not in result.message
+    assert result.lower_bound > 0.9 * result.objective
+
+
 def test_a_run_that_was_short_of_time_goes_on_as_it_began(tmp_path: Path) -> None:
     """The plan on disk says how many iterations each part has; one that says nonsense is not used."""
     presolved = presolve(Instance(blobs(), 4))

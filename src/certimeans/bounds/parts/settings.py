@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from certimeans.errors import InputError
+from certimeans.setting_checks import check_settings
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,8 @@ class PartSettings:
     seconds_per_task: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            if name != "match_shapes" and not getattr(self, name) > 0:
-                raise InputError(f"PartSettings.{name} must be positive; got {getattr(self, name)}")
+        check_settings(
+            self, positive=vars(self), may_be_infinite=("share_above", "share_more", "share_above_then", "heavy")
+        )
         if self.smallest > self.largest:
             raise InputError(f"PartSettings.smallest must be at most largest; got {self.smallest} and {self.largest}")

@@ -29,6 +29,8 @@ from certimeans.bounds.relaxation.safe_bound import ALL_BITS, SafeBound, safe_lo
 from certimeans.bounds.relaxation.size_rows import make_size_rows
 from certimeans.bounds.relaxation.spectral import SpectralProjector, SpectralSettings
 from certimeans.bounds.relaxation.threads import Threads
+from certimeans.errors import InputError
+from certimeans.setting_checks import check_settings
 
 _TINY = 1e-30  # not for tuning: keeps a quotient finite
 
@@ -68,13 +70,10 @@ class AdmmSettings:
     spectral: SpectralSettings = field(default_factory=SpectralSettings)
 
     def __post_init__(self) -> None:
-        for name in vars(self).keys() - {"spectral"}:
-            if not getattr(self, name) > 0:
-                raise ValueError(f"AdmmSettings.{name} must be positive; got {getattr(self, name)}")
-        if not 1 <= self.over_relaxation < 2:
-            raise ValueError(f"AdmmSettings.over_relaxation must be at least 1 and below 2; got {self.over_relaxation}")
-        if self.sweeps < 1:
-            raise ValueError(f"AdmmSettings.sweeps must be at least 1; got {self.sweeps}")
+        least = dict.fromkeys(("over_relaxation", "balance_every", "sweeps", "largest_balancing"), 1)
+        check_settings(self, least=least, most={"sweeps": 1000}, positive=vars(self))
+        if not self.over_relaxation < 2:
+            raise InputError(f"AdmmSettings.over_relaxation must be at least 1 and below 2; got {self.over_relaxation}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from certimeans.bounds.relaxation.safe_bound import ALL_BITS, NO_BOUND, SafeBoun
 from certimeans.bounds.relaxation.spectral import SpectralError
 from certimeans.bounds.relaxation.threads import Threads
 from certimeans.deadline import Deadline
+from certimeans.setting_checks import check_settings
 
 _LEAD = 5  # not for tuning: bounds beside the iterations are begun so much earlier, to be there when rounds end
 
@@ -78,12 +79,13 @@ class CuttingPlaneSettings:
     slack_bits: int = ALL_BITS
 
     def __post_init__(self) -> None:
-        for name in ("first_iterations", "iterations", "max_iterations", "bound_every", "min_iterations"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"CuttingPlaneSettings.{name} must be at least 1; got {getattr(self, name)}")
-        for name in ("rising_share", "hopeful", "few_new_cuts", "patience"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"CuttingPlaneSettings.{name} must not be negative; got {getattr(self, name)}")
+        counts = ("first_iterations", "iterations", "max_iterations", "bound_every", "min_iterations", "max_rounds")
+        check_settings(
+            self,
+            least=dict.fromkeys(counts, 1),
+            most={"slack_bits": ALL_BITS},
+            may_be_infinite=("hopeful", "patience"),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -134,6 +134,12 @@ def safe_lower_bound(
     return SafeBound(unsafe - _ROOM_FOR_CHECKERS * error, unsafe, of_cuts, slack, size_multipliers)
 
 
+def keep_bits(slack: NDArray[np.float32], bits: int) -> None:
+    """Set all but so many bits of the mantissas to 0, in place."""
+    if bits < ALL_BITS:
+        slack.view(np.uint32)[...] &= np.uint32((0xFFFFFFFF << (ALL_BITS - bits)) & 0xFFFFFFFF)
+
+
 def _admissible_matrix(
     relaxation: Relaxation,
     rows: CutRows,
@@ -153,8 +159,7 @@ def _admissible_matrix(
     limit -= total_of_sizes
     limit -= 4 * UNIT_ROUNDOFF * (np.abs(relaxation.objective) + np.abs(total))
     slack = np.triu(total - dual).astype(np.float32)
-    if slack_bits < ALL_BITS:
-        slack.view(np.uint32)[...] &= np.uint32((0xFFFFFFFF << (ALL_BITS - slack_bits)) & 0xFFFFFFFF)
+    keep_bits(slack, slack_bits)
     if relaxation.box is None:
         np.maximum(slack, 0.0, out=slack, where=~relaxation.forbidden)
     limit -= slack

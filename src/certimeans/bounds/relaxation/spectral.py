@@ -25,6 +25,7 @@ from certimeans.bounds.relaxation.spectral_kernels import (
     project_onto_capped_simplex,
 )
 from certimeans.bounds.relaxation.threads import Threads
+from certimeans.setting_checks import check_settings
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ class SpectralSettings:
     interval_margin: float = 0.1
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not value > 0:
-                raise ValueError(f"SpectralSettings.{name} must be positive; got {value}")
+        # Neither the filter nor Lanczos' method looks at the clock, and they have single precision.
+        most = {"max_degree": 100, "lanczos_steps": 100, "full_margin": 1e6, "interval_margin": 1e6}
+        check_settings(self, least={"spare_growth": 1}, most={**most, "spare_decay": 1}, positive=vars(self))
 
 
 _LEAST_MARGIN = 0.1  # eigenvalues of interest are between 0 and 1: this keeps the interval from collapsing near 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from certimeans.bounds.parts.bounding import Effort
 from certimeans.bounds.parts.problem import Part
 from certimeans.search.parts.cover import Cover, Known
-from certimeans.search.parts.store import StoredProof
+from certimeans.search.parts.store import Plan, StoredProof
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 
 _BATCH = 10  # parts in a task; united ones come one by one
@@ -53,3 +55,11 @@ def proofs_to_repeat(
     for length in sorted({len(key) for key in latest}):
         keys = [key for key in latest if len(key) == length and (length == 1 or cover.restore(key))]
         yield keys, Repetition(latest, cover, part_of, effort, announce, length > 1)
+
+
+def describe_saving(folder: Path, plan: Plan | None, n_stored: int, cost: float) -> str:
+    """Say where parts are saved, and what was there already."""
+    if plan is None:
+        return f"saved:    each part in {folder} as soon as it is done"
+    found = f"incumbent {cost:.8g}" if cost < math.inf else "no clustering yet"
+    return f"resumed:  from {folder}, {plan.split.n_parts} parts ({n_stored} proofs to repeat), {found}"

@@ -9,8 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from certimeans._typing import IntArray
 from certimeans.bounds.covariance import CovarianceBounder
 from certimeans.bounds.parts.bounding import Effort
@@ -25,18 +23,19 @@ from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress, reason_to_stop
 from certimeans.search.parts.account import budget_for, short_parts, worth_another_time
 from certimeans.search.parts.choice import PartSize
-from certimeans.search.parts.clustering import extend_centres, find_clustering
+from certimeans.search.parts.clustering import ClusteringSearch
 from certimeans.search.parts.cover import Cover, Known
 from certimeans.search.parts.dispatch import Dispatcher
+from certimeans.search.parts.fresh_split import First, FreshSplit, Splitter
 from certimeans.search.parts.outcome import Proven
 from certimeans.search.parts.passes import Budget, Pass, PassTasks
 from certimeans.search.parts.plan import QuickPilots
-from certimeans.search.parts.resuming import proofs_to_repeat
+from certimeans.search.parts.resuming import describe_saving, proofs_to_repeat
 from certimeans.search.parts.sizing import Sizing
 from certimeans.search.parts.splits import Splits, StoppedError
 from certimeans.search.parts.store import PartStore, Plan, StoredProof
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask, Stored, perform_parts
-from certimeans.search.parts.uniting import parts_of_small_ones, unite_worst
+from certimeans.search.parts.uniting import unite_worst
 from certimeans.search.parts.workers import PartWorkers
 from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import NodeWork
@@ -87,7 +86,7 @@ class PartsSearch:
         self._work = NodeWork()
         self._own_loss = 0.0  # what parts lose by clusterings of their own, relatively, about
         self._before = -math.inf  # what was proven when parts were last bounded again
-        self._first: tuple[Split, Cover] | None = None  # small parts that were bounded quickly, before all others
+        self._first: First | None = None  # small parts that were bounded quickly, before all others
         self._pieces: list[list[Known]] = []  # what is proven about pieces of each part
         self._piloted: list[PartOutcome] = []  # parts that are bounded already, because they were pilots
         self._is_passing = False  # whether parts are bounded that others will take the place of
@@ -110,7 +109,7 @@ class PartsSearch:
         self._say_where_it_is_saved(plan)
         self._announce()
         if plan is None or self.incumbent.clustering is None:
-            self._search()
+            self._clusterings().find(self._announce)
         if plan is not None and self.part_size == "auto" and not any(self._stored(plan)):
             plan = None  # nothing is lost, and today's time and gap may ask for parts of another size
         if self._stop_reason() is None:
@@ -124,32 +123,20 @@ class PartsSearch:
         folder = self.store.checkpoint
         if folder is None or self._on_progress is None:
             return
-        message = f"saved:    each part in {folder} as soon as it is done"
-        if plan is not None:
-            n_stored = sum(1 for _ in self._stored(plan))
-            cost = self.incumbent.cost
-            found = f"incumbent {cost:.8g}" if cost < math.inf else "no clustering yet"
-            message = f"resumed:  from {folder}, {plan.split.n_parts} parts ({n_stored} proofs to repeat), {found}"
+        n_stored = 0 if plan is None else sum(1 for _ in self._stored(plan))
+        message = describe_saving(folder, plan, n_stored, self.incumbent.cost)
         self._on_progress(replace(self._progress(), phase="presolve", message=message))
 
     def _stored(self, plan: Plan) -> Iterator[StoredProof]:
         return self.store.stored(plan.split.n_parts, self.limits.gap)
 
     def _cheap_bound(self) -> float:
-        points = self.presolved.super_points
-        return CovarianceBounder().bound(Question(points, lambda: math.inf)).bound.value
+        return CovarianceBounder().bound(Question(self.presolved.super_points, lambda: math.inf)).bound.value
 
-    def _search(self) -> None:
-        """Look for a clustering of the whole."""
-        find_clustering(
-            self.presolved,
-            self.incumbent,
-            self.deadline,
-            self.settings.root_search,
-            self.seed,
-            self._must_stop,
-            self._announce,
-            self.n_threads,
+    def _clusterings(self) -> ClusteringSearch:
+        settings, must_stop, n_threads = self.settings.root_search, self._must_stop, self.n_threads
+        return ClusteringSearch(
+            self.presolved, self.incumbent, self.deadline, settings, self.seed, must_stop, n_threads
         )
 
     def _bound(self, plan: Plan | None) -> None:
@@ -157,10 +144,9 @@ class PartsSearch:
         points = self.presolved.super_points
         if plan is None:
             self.store.clear()
-            self._labels = self._labels_to_follow()
-            split = self._split_anew(self._sizing())
-            iterations = None if self._quick is None else self._quick.iterations
-            self.store.begin(Plan(split, points.expand_labels(self._labels), iterations))
+            fresh = self._split_anew(self._sizing())
+            split, iterations = fresh.split, None if fresh.quick is None else fresh.quick.iterations
+            self.store.begin(Plan(split, points.expand_labels(fresh.labels), iterations))
         else:
             split = plan.split
             self._labels = plan.labels[points.first_points]
@@ -192,55 +178,32 @@ class PartsSearch:
             if not todo:
                 return
 
-    def _split_anew(self, sizing: Sizing) -> Split:
-        """Choose a size, and split.
+    def _split_anew(self, sizing: Sizing) -> FreshSplit:
+        """Choose a size, and split."""
+        self._labels = self._clusterings().labels_to_follow()
+        splitter = Splitter(
+            self.presolved,
+            sizing,
+            _LITTLE * self.limits.gap * self.incumbent.cost,
+            self.incumbent.clustering is not None,
+            self._must_stop,
+            self._first_pass,
+            self._better_labels,
+        )
+        fresh = splitter.split(self._labels, self.part_size)
+        if fresh.pieces:
+            self._first = None  # its parts are pieces of the new ones
+        self._labels, self._quick, self._own_loss = fresh.labels, fresh.quick, fresh.own_loss
+        self._template, self._useful_seconds = fresh.template, fresh.useful_seconds
+        self._pieces, self._piloted = fresh.pieces, fresh.piloted
+        return fresh
 
-        Raises
-        ------
-        StoppedError
-            If there is a reason to stop before that is done.
-        """
-        assert self._labels is not None  # noqa: S101  # set before
-        n_points, labels = self.presolved.super_points.size, self._labels
-        if isinstance(self.part_size, int):
-            size = self.part_size
-        else:
-            rough = sizing.split_roughly(labels)
-            if self.incumbent.clustering is not None:
-                quick = sizing.choose_quickly(rough, labels)
-                if not quick.is_ample:
-                    self._quick = quick
-                    return sizing.splits.split_quickly(labels, max(1, -(-n_points // quick.size)))
-                self._first_pass(sizing, quick)
-            size = sizing.choose(rough, labels)
-        self._template = sizing.templates.get(size)
-        self._useful_seconds = sizing.seconds.get(size, 0.0)
-        trial = sizing.trials.get(size)
-        if self._must_stop():
-            raise StoppedError
-        n_parts = max(1, -(-n_points // size))
-        if sizing.splits.centres and self._search_from(sizing):
-            trial = None
-        elif trial is not None and not trial.is_final and self._first is not None:
-            most = _LITTLE * self.limits.gap * self.incumbent.cost
-            united = parts_of_small_ones(*self._first, n_parts, self.presolved, labels, most)
-            if united is not None:
-                self._first, self._own_loss = None, trial.own_loss
-                split, self._pieces = united
-                return split
-        if trial is None or not trial.is_final:
-            trial = sizing.splits.split_well(self._labels, n_parts)
-        else:
-            self._piloted = sizing.proven.get(size, [])
-        self._own_loss = trial.own_loss
-        return trial.split
-
-    def _first_pass(self, sizing: Sizing, quick: QuickPilots) -> None:
+    def _first_pass(self, sizing: Sizing, quick: QuickPilots) -> First | None:
         """Bound small parts with few iterations, if that takes next to no time: a bound to begin with."""
         assert self._labels is not None  # noqa: S101  # set before
         seconds = _SHARE_FOR_FIRST_PASS * self.deadline.remaining()
         if min(quick.totals.values()) > seconds:
-            return
+            return None
         iterations = quick.iterations_within(seconds if math.isfinite(seconds) else 0.0)
         self._quick = replace(quick, iterations=iterations, most=iterations)
         self._split = sizing.splits.split(self._labels, max(1, -(-self.presolved.super_points.size // quick.size)))
@@ -251,31 +214,15 @@ class PartsSearch:
         self._is_passing = False
         if self._must_stop():
             raise StoppedError
+        return self._first
 
-    def _search_from(self, sizing: Sizing) -> bool:
-        """Offer what centres of parts lead to, if they are better than the clustering's; parts follow it then."""
-        is_better = extend_centres(
-            self.presolved,
-            self.incumbent,
-            self.deadline,
-            self.settings.root_search,
-            self.seed,
-            self._must_stop,
-            sizing.splits.centres,
-            self.n_threads,
-        )
-        if is_better:
-            self._labels = self._labels_to_follow()
-            self._announce()
-        return is_better
-
-    def _labels_to_follow(self) -> IntArray:
-        clustering = self.incumbent.clustering
-        points = self.presolved.super_points
-        if clustering is not None:
-            return clustering.labels[points.first_points]
-        colouring = self.presolved.colouring
-        return np.zeros(points.size, dtype=np.int64) if colouring is None else colouring
+    def _better_labels(self, sizing: Sizing) -> IntArray | None:
+        """Offer what centres of parts lead to; if it is better than the clustering, return what parts follow then."""
+        clusterings = self._clusterings()
+        if not clusterings.extend(sizing.splits.centres):
+            return None
+        self._announce()
+        return clusterings.labels_to_follow()
 
     def _effort(self, *, is_patient: bool = False) -> Effort:
         settings, cutting_planes = self.settings.parts, self.settings.cutting_planes

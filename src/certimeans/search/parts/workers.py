@@ -6,8 +6,10 @@ import shutil
 import signal
 import tempfile
 from concurrent.futures import CancelledError, Executor, Future, wait
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from threadpoolctl import threadpool_limits
 
@@ -17,7 +19,7 @@ from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.orphans import end_with_parent
 from certimeans.search.background import in_background
-from certimeans.search.foreign_workers import ClusterWatch, dask_client, dask_failures
+from certimeans.search.foreign_workers import ClusterWatch, dask_client, dask_failures, send_to_all
 from certimeans.search.parts.tasks import PartOutcome, PartTask, perform_parts, write_template
 from certimeans.search.process_pool import make_process_pool
 from certimeans.search.workers import LOST
@@ -176,15 +178,45 @@ class ForeignPool(_Workers):
 
 
 class DaskPool(ForeignPool):
-    """A Dask cluster: every task carries its own points, and no worker ever holds the whole."""
+    """A Dask cluster: every task carries its own points, and no worker ever holds the whole.
+
+    A template is larger than the parts that start from it. It is sent to every worker once, as long as it is in use; if
+    it was lost with the workers that had it, it is sent again. It travels with each task if sending fails, or if the
+    user brought Dask's executor rather than the client: only the executor knows which client it belongs to.
+    """
 
     def __init__(self, client: Any, deadline: Deadline, executor: Executor | None = None) -> None:
+        self._client = client
+        self._deadline = deadline
+        self._may_send = executor is None
+        self._sent: WeakKeyDictionary[Template, Any] = WeakKeyDictionary()
         self._watch = ClusterWatch(client, deadline)
         self.failures = dask_failures()
         self.failures_elsewhere = (CancelledError,)
         super().__init__(executor or client.get_executor(pure=False), 1)
         self._watch.look()
         self._note()
+
+    def submit(self, task: PartTask) -> Outcomes:
+        """Hand a task to the cluster, without a template that is there already."""
+        there = self._send_once(task.template) if isinstance(task.template, Template) else None
+        if there is None:
+            return super().submit(task)
+        return self._executor.submit(_perform_with_template, replace(task, template=None), there)
+
+    def _send_once(self, template: Template) -> Any | None:
+        """Return what stands for a template that all workers have; ``None`` if they have not."""
+        if template not in self._sent and self._may_send and self._watch.n_threads:
+            there = send_to_all(self._client, template, self._deadline)
+            self._may_send = there is not None  # what took too long would do so again
+            if there is not None:
+                self._sent[template] = there
+        return self._sent.get(template)
+
+    def renew(self) -> bool:
+        """Send templates again: they may be lost with a worker that held them."""
+        self._sent.clear()
+        return False
 
     def look(self) -> None:
         """Look whether there are workers."""
@@ -213,6 +245,10 @@ def _prepare_process(folder: Path) -> None:
     end_with_parent(lambda: shutil.rmtree(folder, ignore_errors=True))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(limits=1, user_api="blas")
+
+
+def _perform_with_template(task: PartTask, template: Template) -> list[PartOutcome]:
+    return _perform_elsewhere(replace(task, template=template))
 
 
 def _perform_elsewhere(task: PartTask) -> list[PartOutcome]:

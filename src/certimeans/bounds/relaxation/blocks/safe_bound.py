@@ -38,7 +38,7 @@ from certimeans.bounds.relaxation.blocks.model import BlockCuts, Links, SizeBloc
 from certimeans.bounds.relaxation.blocks.sharing import Map
 from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.bounds.relaxation.cuts.rows import CutRows
-from certimeans.bounds.relaxation.safe_bound import ALL_BITS
+from certimeans.bounds.relaxation.safe_bound import ALL_BITS, keep_bits
 from certimeans.problem.rounding import UNIT_ROUNDOFF, rounding_factor
 
 _UNDERFLOW = 1e-270  # above all that can underflow on the way to one number
@@ -113,8 +113,7 @@ def block_bound(
         with np.errstate(over="ignore", invalid="ignore"):
             summed, error = sums_of_block(blocks, g, cuts, (table[g], total))
             slack[g] = np.triu(wish(g, summed))
-            if slack_bits < ALL_BITS:
-                slack[g].view(np.uint32)[...] &= np.uint32((0xFFFFFFFF << (ALL_BITS - slack_bits)) & 0xFFFFFFFF)
+            keep_bits(slack[g], slack_bits)
             matrix = _lowered_matrix(blocks, g, row_multipliers[g], summed, error, slack[g])
             is_tame = bool(np.abs(matrix).max() < LARGEST)  # not so if it is not a number
         return lowest_eigenvalue_sum(matrix, blocks.counts[g], 0.0) if is_tame else (-np.inf, 0.0)

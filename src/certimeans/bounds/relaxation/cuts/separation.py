@@ -18,6 +18,7 @@ from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.deadline import Deadline
 from certimeans.plugins import Plugin
 from certimeans.randomness import RandomState, random_state
+from certimeans.setting_checks import check_settings
 
 Found = TypeVar("Found")
 
@@ -72,9 +73,7 @@ class SeparationSettings:
     families: tuple[Plugin, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if name != "families" and not value >= 0:
-                raise ValueError(f"SeparationSettings.{name} must not be negative; got {value}")
+        check_settings(self, most={"min_star_starts": 10**6, "star_starts_each": 10**4})  # memory is taken for all
 
 
 class Separator:
@@ -134,7 +133,7 @@ class Separator:
 
     def _triangles(self, shared: FloatArray, threshold: float, deadline: Deadline) -> Cuts:
         """Z_ij + Z_ih <= Z_ii + Z_jh: b = e_j + e_h - e_i."""
-        limit = self._limit("triangles", len(shared))
+        limit = min(self._limit("triangles", len(shared)), len(shared) ** 3)  # memory is taken for as many
         most = self._max_companions
 
         def search(rows: IntArray, random: RandomState) -> tuple[Members, FloatArray]:
