@@ -23,11 +23,18 @@ class Deadline:
         self._began = time.monotonic()
         self._end = math.inf if seconds is None else self._began + seconds
         self._stopped = threading.Event()
+        self._outer: Deadline | None = None
+
+    def nested(self, seconds: float = math.inf) -> Deadline:
+        """Return a deadline that passes when this one does, or that many seconds from now; to stop it stops only it."""
+        inner = Deadline(min(seconds, self.remaining()))
+        inner._outer = self
+        return inner
 
     def within(self, seconds: float) -> Deadline:
         """Return a deadline that passes when this one does, or that many seconds from now; a stop ends both."""
         shorter = Deadline(min(seconds, self.remaining()))
-        shorter._stopped = self._stopped
+        shorter._stopped, shorter._outer = self._stopped, self._outer
         return shorter
 
     def request_stop(self) -> None:
@@ -37,11 +44,11 @@ class Deadline:
     @property
     def stop_requested(self) -> bool:
         """Whether somebody asked to end before the time was up."""
-        return self._stopped.is_set()
+        return self._stopped.is_set() or (self._outer is not None and self._outer.stop_requested)
 
     def passed(self) -> bool:
         """Whether work should end."""
-        return self._stopped.is_set() or time.monotonic() >= self._end
+        return self.stop_requested or time.monotonic() >= self._end
 
     def elapsed(self) -> float:
         """Seconds since it was set."""
@@ -49,4 +56,4 @@ class Deadline:
 
     def remaining(self) -> float:
         """Seconds left; infinite without a limit, never negative."""
-        return 0.0 if self._stopped.is_set() else max(0.0, self._end - time.monotonic())
+        return 0.0 if self.stop_requested else max(0.0, self._end - time.monotonic())

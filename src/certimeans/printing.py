@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # control, format, surrogates, line and paragraph ends
 _SMALLEST_SHOWN = Decimal("0.000001")
+_MOST_REGIONS_SHOWN = 6
 _EXACT = Context(prec=2_000)
 """Enough digits for every float."""
 
@@ -52,3 +54,14 @@ def _percent(share: float, rounding: str) -> str:
     number = Context(3, rounding).create_decimal(exact).quantize(_SMALLEST_SHOWN, rounding)
     text = f"{number:f}"
     return f"{text.rstrip('0').rstrip('.')} %"
+
+
+def regions_in_words(sizes: Sequence[int]) -> str:
+    """Say how many regions there are, and how many points are in them."""
+    shown = [f"{size:,}" for size in sorted(sizes, reverse=True)]
+    if len(shown) > _MOST_REGIONS_SHOWN:
+        shown = [*shown[: _MOST_REGIONS_SHOWN - 1], "fewer"]
+    return (
+        f"the points lie in {len(sizes)} regions that no better clustering joins: {', '.join(shown[:-1])} and "
+        f"{shown[-1]} points"
+    )

@@ -38,6 +38,8 @@ from certimeans.search.limits import Limits, Progress
 from certimeans.search.node import Inheritance
 from certimeans.search.outside import find_plugins
 from certimeans.search.parts.choice import is_by_parts
+from certimeans.search.regions.finding import regions_of
+from certimeans.search.regions.search import search_by_regions
 from certimeans.search.settings import NodeSettings
 from certimeans.settings import SolverSettings
 from certimeans.warmup import prepare
@@ -261,6 +263,21 @@ def solve_instance(  # noqa: PLR0913  # the arguments of solve
                 executor=executor,
                 folder=None if store is None else store.folder,
                 on_progress=history.add,
+                settings=settings,
+            )
+        elif (regions := regions_of(presolved, incumbent, saved, seed, deadline, settings)) is not None:
+            outcome = search_by_regions(
+                presolved,
+                regions,
+                incumbent,
+                limits,
+                deadline,
+                history,
+                seed=seed,
+                n_jobs=n_jobs,
+                executor=executor,
+                store=store,
+                saved=saved,
                 settings=settings,
             )
         else:

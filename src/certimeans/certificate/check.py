@@ -2,10 +2,9 @@
 
 Read it in this order: ``archive.py`` and ``read.py`` (what the files hold), ``state.py`` and ``colouring.py`` (what is
 known of the clusterings of an entry), ``exact.py`` and ``geometry.py`` (the data), ``bound.py`` (bounds in floating
-point), ``ball.py`` (the same in ball arithmetic), ``steps.py`` and ``parts.py`` (the rules, one for each kind of step),
-``walk.py`` (from entries to a bound), and this file, which puts them together; ``result.py`` compares what
-``result.json`` claims, ``verification.py`` says the outcome in
-words.
+point), ``ball.py`` (the same in ball arithmetic), ``steps.py``, ``parts.py`` and ``regions.py`` with ``joins.py`` (the
+rules, one for each kind of step), ``walk.py`` (from entries to a bound), and this file, which puts them together;
+``result.py`` compares what ``result.json`` claims, ``verification.py`` says the outcome in words.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from certimeans.certificate.exact import rounded_up
 from certimeans.certificate.geometry import Geometry, GramData, PointData
 from certimeans.certificate.parts import parts
 from certimeans.certificate.read import Certificate
+from certimeans.certificate.regions import regions
 from certimeans.certificate.result import compare_result
 from certimeans.certificate.state import State
 from certimeans.certificate.steps import (
@@ -51,6 +51,7 @@ VERIFIERS: dict[str, Verifier] = {
     "branch_sizes": branch_sizes,
     "identical": identical,
     "parts": parts,
+    "regions": regions,
     "size_blocks": size_blocks,
 }
 _ACCURACY = Fraction(1, 10**6)  # how far a claimed cost may be above the exact one, relatively
@@ -254,7 +255,8 @@ def _check_clustering(certificate: Certificate, data: Geometry) -> Fraction | No
 def _check_proof(certificate: Certificate, data: Geometry, arithmetic: Arithmetic, n_jobs: int) -> Outcome:
     """Return the bound of entry 0, proven in several processes if there is enough to do."""
     kinds = [step.kind for entry in certificate.proof for step in entry]
-    several = n_jobs > 1 and (kinds.count("relaxation") + kinds.count("size_blocks") > 1 or "parts" in kinds)
+    is_divided = "parts" in kinds or "regions" in kinds
+    several = n_jobs > 1 and (is_divided or kinds.count("relaxation") + kinds.count("size_blocks") > 1)
     start = (data, arithmetic, certificate.k)
     with ProcessPoolExecutor(n_jobs, initializer=start_worker, initargs=start) if several else nullcontext() as pool:
         context = Context(certificate, data, arithmetic, pool, n_jobs)

@@ -46,7 +46,7 @@ def parts(context: Context, state: State, step: Step) -> float:
     bounds: list[float] = []
     for number in range(len(content)):
         where = f"{step.where}, part {number}"
-        with _named(where), certificate.part(step, number) as proof:
+        with named(where), certificate.part(step, number) as proof:
             own = state.restricted(proof.members)
             weights = data.weights[proof.members] if proof.shares is None else proof.shares
             taken.append((proof.members, weights))
@@ -75,7 +75,7 @@ def _prove(data: PointData, arithmetic: Arithmetic, proof: PartProof, state: Sta
 def _prove_in_pool(path: Path, content: object, state: State, weights: FloatArray, where: str) -> float:
     data, arithmetic, k = worker_context["context"]
     assert isinstance(data, PointData)  # noqa: S101  # parts() looked
-    with _named(where), PartProof(path, len(data.points), k, content) as proof:
+    with named(where), PartProof(path, len(data.points), k, content) as proof:
         return _prove(data, arithmetic, proof, state, weights)
 
 
@@ -98,7 +98,7 @@ def _check_weights(taken: list[tuple[IntArray, FloatArray]], weights: FloatArray
 
 
 @contextmanager
-def _named(where: str) -> Iterator[None]:
+def named(where: str) -> Iterator[None]:
     """Say in messages which part they are about."""
     try:
         yield

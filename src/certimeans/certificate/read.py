@@ -34,6 +34,7 @@ ARRAYS: dict[str, tuple[str, ...]] = {
     "branch": (),
     "branch_sizes": (),
     "parts": (),
+    "regions": ("regions",),
 }
 
 
@@ -154,6 +155,7 @@ class Proof:
         n, size = self.n, min(self.n, _MOST_SUPER_POINTS)
         relaxation = 8 * n + 21 * _most_cuts(size) + 2 * size * (size + 1)
         largest = {"merge": 8 * n * (self.k + 1), "relaxation": relaxation}
+        largest["regions"] = 8 * n
         largest["size_blocks"] = self.k * (relaxation + 20 * size * size + 8 * size + 8)
         limit = other_bytes + sum(largest.get(step.kind, 0) for step in steps) + 4096 * len(names)
         require(self._archive.total_bytes() <= limit, f"{file}: this is far larger than it has to be")
@@ -174,7 +176,8 @@ class PartProof(Proof):
         self.k = k
         self.proof = entries_of(content)
         kinds = {step.kind for entry in self.proof for step in entry}
-        require(not kinds & {"parts", "identical"}, f"{path.name}: a part has no parts, and no identical points")
+        of_the_whole = kinds & {"parts", "regions", "identical"}
+        require(not of_the_whole, f"{path.name}: a part has no parts, and no identical points")
         of_sizes = kinds & {"branch_sizes", "size_blocks"}
         require(not of_sizes, f"{path.name}: a part of a cluster has none of the prescribed sizes")
         self._archive = Archive(path)
@@ -258,6 +261,16 @@ class Certificate(Proof):
         """Open the proof of a part."""
         content = step.content["parts"][number]
         return PartProof(part_path(self.folder, step, number), self.n, self.k, content)
+
+    def regions(self, step: Step) -> tuple[IntArray, int]:
+        """Return the region of each point, and how many there are."""
+        name = f"e{step.entry}s{step.number}_regions"
+        regions: IntArray = self._archive.load(name, "<i8", (self.n,))
+        in_range(name, regions, self.n)
+        count = int(regions.max()) + 1
+        require(bool((np.bincount(regions) > 0).all()), f"{name}: some number below {count} has no point")
+        require(count > 1, f"{name}: there must be two regions at least")
+        return regions, count
 
     def _load_instance(self, *, has_clustering: bool) -> None:
         n = self.n

@@ -75,8 +75,13 @@ def presolve(instance: Instance, deadline: Deadline | None = None) -> Presolved:
         raise InfeasibleError(explain(instance, (deadline or Deadline()).within(EXPLANATION_SECONDS))) from None
 
 
-def reduced(instance: Instance, deadline: Deadline | None = None) -> Presolved:
+def reduced(instance: Instance, deadline: Deadline | None = None, *, unite: bool = True) -> Presolved:
     """Do the same, without an explanation where there is no clustering.
+
+    Parameters
+    ----------
+    unite
+        Whether identical points become one.
 
     Raises
     ------
@@ -86,7 +91,7 @@ def reduced(instance: Instance, deadline: Deadline | None = None) -> Presolved:
     if int((groups := connected(instance.n_points, instance.must_link)).max()) + 1 < instance.n_clusters:
         raise Contradiction
     n_groups = int(groups.max()) + 1
-    united = unite_identical(instance, groups)
+    united = unite_identical(instance, groups) if unite else groups
     n_identical = n_groups - (int(united.max()) + 1)
     if n_identical < _LEAST_SHARE_OF_IDENTICAL * n_groups:
         united, n_identical = groups, 0

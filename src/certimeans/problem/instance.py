@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,12 +17,13 @@ from certimeans.errors import InputError
 from certimeans.problem.constraints import Constraints, PairsLike
 from certimeans.problem.cost import Interval, as_interval, cost_by_feature, cost_of_gram, cost_of_points
 from certimeans.problem.expand import expand
+from certimeans.problem.rounding import root_of
 from certimeans.problem.scaling import SMALLEST_WEIGHT_RATIO, ScaledData, scale_gram, scale_points
 from certimeans.problem.sizes import SizeLimits, exact_limits
 from certimeans.problem.sources import is_mapped
 from certimeans.problem.validation import as_gram, as_n_clusters, as_points, as_weights, gram_of_distances
 
-_SMALLEST_SCATTER = 2.0**-1000
+SMALLEST_SCATTER = 2.0**-1000
 """Below it a cost may have too few digits for a proof: doubles lose digits from 2**-1022 on."""
 
 _ROWS_AT_A_TIME = 100_000
@@ -246,7 +246,7 @@ class Instance:
         """Standard deviation of each feature if they are standardised, 1 for constant ones; else ``None``."""
         if self.variances is None:
             return None
-        deviations = np.array([_root(low) for low, _ in self.variances])
+        deviations = np.array([root_of(low) if low else 1.0 for low, _ in self.variances])
         if deviations.min() < np.finfo(np.float64).tiny:
             raise InputError(
                 f"feature {int(deviations.argmin())} varies by {deviations.min():.3g} only, too little for double "
@@ -294,7 +294,7 @@ class Instance:
                 f"the squared distances of these points are too large for double precision (largest number "
                 f"{np.abs(self.table).max():.3g}, largest weight {self.weights.max():.3g}); divide them by a constant"
             )
-        if 0 < scatter < _SMALLEST_SCATTER:
+        if 0 < scatter < SMALLEST_SCATTER:
             raise InputError(
                 f"the squared distances of these points are too small for double precision (all of them together "
                 f"make {scatter:.3g}); multiply the points or the weights by a constant"
@@ -324,11 +324,3 @@ def one_table(points: Any, gram: Any, squared_distances: Any) -> tuple[Any, Geom
     if points is not None:
         return points, "points"
     return (gram if gram is not None else gram_of_distances(squared_distances)), "gram"
-
-
-def _root(value: Fraction) -> float:
-    """Return the square root of a number that may be far from 1; 1 for 0."""
-    if value == 0:
-        return 1.0
-    halves = (value.numerator.bit_length() - value.denominator.bit_length()) // 2
-    return math.ldexp(math.sqrt(float(value / Fraction(4) ** halves)), halves)

@@ -18,6 +18,14 @@ def rounding_factor(operations: int) -> float:
     return operations * UNIT_ROUNDOFF / (1 - operations * UNIT_ROUNDOFF)
 
 
+def root_of(value: Fraction) -> float:
+    """Return the square root of a number that may be far from 1, with a relative error of two roundings."""
+    if value == 0:
+        return 0.0
+    halves = (value.numerator.bit_length() - value.denominator.bit_length()) // 2
+    return math.ldexp(math.sqrt(float(value / Fraction(4) ** halves)), halves)
+
+
 def rounded_up(value: Fraction) -> float:
     """Return the smallest float that is not below ``value``; infinity if there is no other."""
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from certimeans._version import __version__
 from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
 from certimeans.problem.io.atomic import write_atomically
-from certimeans.proof.steps import PartsStep, Proof
+from certimeans.proof.steps import PartsStep, Proof, RegionsStep, StoredPart
 from certimeans.proof.store import Arrays, to_plain, zipped
 
 FORMAT = "certimeans certificate"
@@ -28,7 +29,7 @@ PARTS_NAME = "certificate.parts"
 def write_certificate(
     folder: Path, instance: Instance, proof: Proof, labels: IntArray | None, objective: float, lower_bound: float
 ) -> None:
-    """Write a certificate into a folder: two files, and one for each part if there are parts.
+    """Write a certificate into a folder: two files, and one for each part or region if there are some.
 
     Parameters
     ----------
@@ -48,17 +49,7 @@ def write_certificate(
         arrays["capacity"] = stated.capacity.astype("<f8")
     if labels is not None:
         arrays["labels"] = labels.astype("<i8")
-    entries: list[list[dict[str, Any]]] = []
-    for e, steps in enumerate(proof):
-        entries.append([])
-        for s, step in enumerate(steps):
-            if isinstance(step, PartsStep):
-                entries[-1].append({"kind": step.kind, "parts": [part.entries for part in step.parts]})
-                _copy_parts(step, folder / PARTS_NAME, f"e{e}s{s}")
-                continue
-            plain, own = to_plain(step)
-            entries[-1].append(plain)
-            arrays |= {f"e{e}s{s}_{name}": values for name, values in own.items()}
+    entries = _plain_entries(proof, arrays, folder / PARTS_NAME)
     content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -78,6 +69,40 @@ def write_certificate(
     write_atomically(folder / JSON_NAME, (json.dumps(content, allow_nan=False) + "\n").encode())
 
 
+def _plain_entries(proof: Proof, arrays: Arrays, folder: Path) -> list[list[dict[str, Any]]]:
+    """Take the steps of a proof apart; their arrays are added to the given ones, or written to files of their own."""
+    entries: list[list[dict[str, Any]]] = []
+    for e, steps in enumerate(proof):
+        entries.append([])
+        for s, step in enumerate(steps):
+            if isinstance(step, PartsStep):
+                entries[-1].append({"kind": step.kind, "parts": [part.entries for part in step.parts]})
+                _copy_parts(step.parts, folder, f"e{e}s{s}")
+                continue
+            if isinstance(step, RegionsStep):
+                plain, stored = _regions(step)
+                entries[-1].append(plain)
+                arrays[f"e{e}s{s}_regions"] = step.region_of.astype("<i8")
+                _copy_parts(stored, folder, f"e{e}s{s}")
+                continue
+            plain, own = to_plain(step)
+            entries[-1].append(plain)
+            arrays |= {f"e{e}s{s}_{name}": values for name, values in own.items()}
+    return entries
+
+
+def _regions(step: RegionsStep) -> tuple[dict[str, Any], list[StoredPart]]:
+    """Return a step by regions as plain data, and the proofs of its regions as they are stored."""
+    plain: dict[str, Any] = {"kind": step.kind, "proofs": []}
+    stored: list[StoredPart] = []
+    for one in step.proofs:
+        own: Arrays = {"members": np.flatnonzero(step.region_of == one.region).astype("<i8")}
+        entries = _plain_entries(one.proof, own, Path())
+        plain["proofs"].append({"region": one.region, "clusters": one.n_clusters, "proof": entries})
+        stored.append(StoredPart(entries, zipped(own)))
+    return plain, stored
+
+
 def _sizes(instance: Instance) -> dict[str, Any] | None:
     """Return what is stated about sizes, but for the capacities, which are an array."""
     stated = instance.constraints.cluster_sizes
@@ -91,11 +116,11 @@ def _sizes(instance: Instance) -> dict[str, Any] | None:
     }
 
 
-def _copy_parts(step: PartsStep, folder: Path, prefix: str) -> None:
+def _copy_parts(parts: Sequence[StoredPart], folder: Path, prefix: str) -> None:
     """Put the proofs of parts beside the certificate: a second name for each file, or a copy where there is no such."""
     try:
         folder.mkdir(exist_ok=True)
-        for number, part in enumerate(step.parts):
+        for number, part in enumerate(parts):
             path = folder / f"{prefix}p{number}.npz"
             path.unlink(missing_ok=True)
             if isinstance(part.file, bytes):

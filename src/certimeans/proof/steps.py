@@ -185,6 +185,42 @@ class PartsStep:
     keep: object = None
 
 
+@dataclass(frozen=True, eq=False)
+class RegionProof:
+    """What a region costs at least with a certain number of clusters, as a problem of its own.
+
+    Attributes
+    ----------
+    region, n_clusters
+        The region, and how many clusters it has.
+    proof
+        About the points of the region, numbered from 0 in their order, and that many clusters.
+    """
+
+    region: int
+    n_clusters: int
+    proof: Proof
+
+
+@dataclass(frozen=True, eq=False)
+class RegionsStep:
+    """The points lie in regions: a cluster with points of two of them costs more than the bound.
+
+    So every other clustering is one of each region, for some numbers of clusters that add up to k.
+
+    Attributes
+    ----------
+    region_of
+        The region of each point, 0, 1, ...
+    proofs
+        For some regions and numbers of clusters, at most one each.
+    """
+
+    kind: ClassVar[str] = "regions"
+    region_of: IntArray
+    proofs: tuple[RegionProof, ...]
+
+
 Inference: TypeAlias = IdenticalStep | MergeStep
 Step: TypeAlias = (
     IdenticalStep
@@ -196,6 +232,7 @@ Step: TypeAlias = (
     | BranchStep
     | SizeBranchStep
     | PartsStep
+    | RegionsStep
 )
 Proof: TypeAlias = tuple[tuple[Step, ...], ...]
 """One tuple of steps per entry; entry 0 is the root."""

@@ -42,7 +42,7 @@ def branch_and_bound(  # noqa: PLR0913  # all that a run depends on
     Parameters
     ----------
     store, saved
-        Where to save the search every few seconds, and what was saved there before.
+        Where to save the search every few seconds, and what was saved there before, or kept in memory.
     start
         What the bound of the root starts from, as a similar problem left it.
     """
@@ -52,8 +52,9 @@ def branch_and_bound(  # noqa: PLR0913  # all that a run depends on
             workers, incumbent, limits, deadline, seed, history.add, Checkpointer(store), settings
         )
         coordinator.start_from(start)
-        if store is not None and saved is not None:
+        if saved is not None:
             _resume(coordinator, saved, presolved)
+        if store is not None and saved is not None:
             history.say(f"resumed:  from {store.folder}, {_describe(coordinator)}", deadline.elapsed())
         elif store is not None:
             history.say(f"saved:    every few seconds in {store.folder}", deadline.elapsed())

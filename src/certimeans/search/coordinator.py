@@ -144,7 +144,8 @@ class Coordinator:
         status = self._stop_reason() or status or SolveStatus.INTERRUPTED
         self._checkpointer.save(self._snapshot, force=True)
         is_complete = not self._open and not self._running.nodes()
-        if self._tree_bound() > self.incumbent.cost:  # one node holds the incumbent; its bound cannot be above
+        best = self.incumbent.clustering
+        if best is not None and self._tree_bound() > best.cost:  # one node holds it; its bound cannot be above
             raise InternalError("the bounds contradict the best clustering; please report this with the data")
         return SearchOutcome(
             status,

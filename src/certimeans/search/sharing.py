@@ -11,16 +11,19 @@ import math
 import shutil
 import tempfile
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certimeans._typing import FloatArray
 from certimeans.presolve.contract import contract
 from certimeans.presolve.reduce import Presolved
 from certimeans.problem.constraints import Constraints
 from certimeans.problem.instance import Geometry, Instance
+from certimeans.problem.selection import Selection
 from certimeans.problem.sizes import StatedSizes
 
 _PROBLEM = "problem.npz"
@@ -52,6 +55,7 @@ class Blackboard:
             group_of=presolved.super_points.group_of,
             merges=presolved.merges,
             n_groups=np.array([presolved.n_groups, presolved.n_identical]),
+            **_variances_as_arrays(instance),  # type: ignore[arg-type]
             **_sizes_as_arrays(instance),  # type: ignore[arg-type]
             **known,  # type: ignore[arg-type]
         )
@@ -75,13 +79,16 @@ class BlackboardReader:
     def __init__(self, folder: Path) -> None:
         self._cost = np.memmap(folder / _COST, dtype=np.float64, mode="r", shape=(1,))
         with np.load(folder / _PROBLEM, allow_pickle=False) as arrays:
-            instance = Instance(
+            variances = arrays.get("variances")
+            own: dict[str, Any] = {} if variances is None else {"whole_variances": _variances_of_array(variances)}
+            instance = (Instance if variances is None else Selection)(
                 arrays["table"],
                 int(arrays["n_clusters"]),
                 Constraints(arrays["must_link"], arrays["cannot_link"], cluster_sizes=_sizes_of_arrays(arrays)),
                 arrays["weights"],
                 geometry=cast("Geometry", str(arrays["geometry"])),
                 standardize=bool(arrays["standardize"]),
+                **own,
             )
             super_points = contract(instance, arrays["group_of"])
             colouring = arrays.get("colouring")
@@ -91,6 +98,19 @@ class BlackboardReader:
     def cost(self) -> float:
         """Return the present cost."""
         return float(self._cost[0])
+
+
+def _variances_as_arrays(instance: Instance) -> dict[str, NDArray[np.str_]]:
+    """Return the variances of a selection, exactly, as hexadecimal fractions."""
+    if not isinstance(instance, Selection):
+        return {}
+    numbers = [number for pair in instance.whole_variances or () for number in pair]
+    return {"variances": np.array([f"{x.numerator:x}/{x.denominator:x}" for x in numbers], dtype=np.str_)}
+
+
+def _variances_of_array(texts: NDArray[np.str_]) -> tuple[tuple[Fraction, Fraction], ...] | None:
+    numbers = [Fraction(*(int(part, 16) for part in str(text).split("/"))) for text in texts]
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True)) or None
 
 
 _SIZES = ("size_min", "size_max", "sizes", "capacity")

@@ -54,6 +54,28 @@ class PartsStatistics:
 
 
 @dataclass(frozen=True)
+class RegionsStatistics:
+    """How a problem was bounded by regions.
+
+    Attributes
+    ----------
+    points
+        Points in each region.
+    clusters
+        Clusters of the best clustering in each of them.
+    problems
+        How many problems of a region with a number of clusters were looked at, and how many of these were searched.
+    searched
+        See above.
+    """
+
+    points: tuple[int, ...]
+    clusters: tuple[int, ...]
+    problems: int
+    searched: int
+
+
+@dataclass(frozen=True)
 class RunStatistics:
     """What one run did.
 
@@ -77,6 +99,8 @@ class RunStatistics:
         The most memory that this process ever used, in bytes; ``None`` where the system does not tell.
     parts
         How the problem was bounded by parts; ``None`` if it was bounded as a whole.
+    regions
+        How it was bounded by regions; ``None`` if there is only one.
     """
 
     nodes: int = 0
@@ -89,6 +113,7 @@ class RunStatistics:
     work: NodeWork = field(default_factory=NodeWork)
     peak_memory: int | None = None
     parts: PartsStatistics | None = None
+    regions: RegionsStatistics | None = None
 
     @property
     def rounds(self) -> int:

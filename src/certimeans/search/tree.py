@@ -17,6 +17,7 @@ from certimeans.proof.steps import (
     MergeStep,
     PartsStep,
     Proof,
+    RegionsStep,
     RelaxationStep,
     SizeBranchStep,
     Step,
@@ -82,7 +83,7 @@ _STATUS = {
 
 def is_bound(step: Step) -> bool:
     """Whether a step proves a bound."""
-    return isinstance(step, (CovarianceStep, RelaxationStep, BlockStep, PartsStep))
+    return isinstance(step, (CovarianceStep, RelaxationStep, BlockStep, PartsStep, RegionsStep))
 
 
 def is_inference(step: Step) -> bool:

@@ -1,0 +1,1 @@
+"""Points that lie in regions far from each other: each region is a problem of its own, at its own scale."""

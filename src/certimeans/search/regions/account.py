@@ -1,0 +1,163 @@
+"""What is known about all regions with all numbers of clusters, and what follows for the whole."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from certimeans._typing import IntArray
+from certimeans.deadline import Deadline
+from certimeans.presolve.reduce import Presolved
+from certimeans.problem.rounding import rounded_down
+from certimeans.proof.steps import RegionProof, RegionsStep
+from certimeans.search.regions.allocation import Allocation, Cost, cheapest_allocation
+from certimeans.search.regions.finding import Regions
+from certimeans.search.regions.problem import RegionProblem, members_of, region_problem
+from certimeans.search.statistics import NodeWork, RegionsStatistics, RunStatistics
+
+Pair = tuple[int, int]
+"""A region, and a number of clusters for it."""
+
+
+class Account:
+    """The problems of a region with a number of clusters, as far as they were looked at.
+
+    Attributes
+    ----------
+    members
+        The points of each region.
+    most
+        How many clusters each region can have: no more than it has super-points, and the others have one at least.
+    problems
+        What was looked at.
+    """
+
+    def __init__(self, presolved: Presolved, regions: Regions, deadline: Deadline) -> None:
+        self.presolved, self.regions, self._deadline = presolved, regions, deadline
+        self.n_clusters = presolved.instance.n_clusters
+        self.members = [members_of(presolved, regions.region_of, region) for region in range(regions.n_regions)]
+        sizes = np.bincount(regions.region_of).tolist()
+        self.most = [min(size, self.n_clusters - regions.n_regions + 1) for size in sizes]
+        self.problems: dict[Pair, RegionProblem] = {}
+
+    def problem(self, pair: Pair) -> RegionProblem:
+        """Return the problem of a pair; a new one has a bound that costs next to nothing."""
+        if pair not in self.problems:
+            self.problems[pair] = region_problem(self.presolved, self.regions.region_of, *pair, self._deadline)
+        return self.problems[pair]
+
+    def take_apart(self, labels: IntArray) -> None:
+        """Let each region know what a clustering is in it."""
+        for region, members in enumerate(self.members):
+            own = labels[members]
+            count = len(np.unique(own))
+            if count <= self.most[region]:
+                self.problem((region, count)).incumbent.offer(own)
+
+    def lower(self, pair: Pair) -> float:
+        """Return what is proven of a region with a number of clusters; more clusters never cost more."""
+        return max((problem.lower_bound for problem in self._with_more(pair)), default=0.0)
+
+    def cheapest(self, running: tuple[Pair, float] | None = None) -> Allocation:
+        """Return the cheapest allocation as far as is proven; a problem that is searched may have a better bound."""
+        return cheapest_allocation(self._tables(running), self.n_clusters)
+
+    def bound(self, running: tuple[Pair, float] | None = None) -> float:
+        """Return what the regions prove together."""
+        return self._or_joined(self.cheapest(running).cost)
+
+    def needed(self, pair: Pair, target: float) -> float:
+        """Return the bound of a pair at which all allocations with it reach a target, as far as is proven of others."""
+        region, count = pair
+        others = [table for other, table in enumerate(self._tables()) if other != region]
+        rest = cheapest_allocation(others, self.n_clusters - count).cost
+        if not isinstance(rest, Fraction):
+            return 0.0
+        return max(0.0, float((Fraction(target) - rest) * (1 + Fraction(1, 2**48))))
+
+    def room(self, pair: Pair) -> float:
+        """Return by how much the bound of a pair may rise, about."""
+        region, count = pair
+        fewer = (self.problems.get((region, c)) for c in range(1, count + 1))
+        known = min((problem.cost for problem in fewer if problem is not None), default=math.inf)
+        return min(known, self.problems[pair].instance.total_scatter) - self.lower(pair)
+
+    def best_clustering(self) -> tuple[Cost, IntArray | None]:
+        """Put the best clusterings of the regions together: about what they cost, and labels of all points."""
+        tables = [
+            [_exact(self.problems[region, c].cost if (region, c) in self.problems else math.inf) for c in _to(most)]
+            for region, most in enumerate(self.most)
+        ]
+        best = cheapest_allocation(tables, self.n_clusters)
+        if not isinstance(best.cost, Fraction):
+            return best.cost, None
+        labels = np.empty(self.presolved.instance.n_points, dtype=np.int64)
+        first = 0
+        for region, count in enumerate(best.counts):
+            clustering = self.problems[region, count].incumbent.clustering
+            assert clustering is not None  # noqa: S101  # its cost is finite
+            labels[self.members[region]] = first + clustering.labels
+            first += count
+        return best.cost, labels
+
+    def step(self) -> RegionsStep:
+        """Return what proves the bound."""
+        found = sorted(self.problems.items())
+        proofs = tuple(RegionProof(*pair, problem.proof) for pair, problem in found if problem.proof)
+        return RegionsStep(self.regions.region_of[self.presolved.super_points.group_of], proofs)
+
+    def count_nodes(self, but: Pair | None = None) -> int:
+        """Return how many nodes were evaluated."""
+        return sum(problem.statistics.nodes for pair, problem in self.problems.items() if pair != but)
+
+    def statistics(self, labels: IntArray | None) -> RunStatistics:
+        """Return what was done; the labels are those of the best clustering."""
+        problems = list(self.problems.values())
+        roots = [
+            [_exact(max((p.root_lower_bound for p in self._with_more((region, c))), default=0.0)) for c in _to(most)]
+            for region, most in enumerate(self.most)
+        ]
+        own = [] if labels is None else [labels[members] for members in self.members]
+        return RunStatistics(
+            nodes=max(1, self.count_nodes()),
+            abandoned=sum(problem.statistics.abandoned for problem in problems),
+            cuts=sum(problem.statistics.cuts for problem in problems),
+            root_lower_bound=self._or_joined(cheapest_allocation(roots, self.n_clusters).cost),
+            root_seconds=sum(problem.statistics.root_seconds for problem in problems),
+            work=sum((problem.statistics.work for problem in problems), NodeWork()),
+            regions=RegionsStatistics(
+                points=tuple(len(members) for members in self.members),
+                clusters=tuple(len(np.unique(part)) for part in own),
+                problems=len(problems),
+                searched=sum(problem.saved is not None for problem in problems),
+            ),
+        )
+
+    def _with_more(self, pair: Pair) -> list[RegionProblem]:
+        """Return what was looked at of a region with a number of clusters, or with more."""
+        region, count = pair
+        found = (self.problems.get((region, more)) for more in range(count, self.most[region] + 1))
+        return [problem for problem in found if problem is not None]
+
+    def _tables(self, running: tuple[Pair, float] | None = None) -> list[list[Cost]]:
+        """Return what is proven of each region with one cluster, two, and so on."""
+        bounds = [[self.lower((region, c)) for c in _to(most)] for region, most in enumerate(self.most)]
+        if running is not None:
+            (region, count), found = running
+            bounds[region][:count] = [max(known, found) for known in bounds[region][:count]]
+        return [[_exact(bound) for bound in row] for row in bounds]
+
+    def _or_joined(self, cost: Cost) -> float:
+        """Return what holds for clusterings that join regions as well."""
+        least = self.regions.least_join
+        return min(least, rounded_down(cost)) if isinstance(cost, Fraction) else least
+
+
+def _to(most: int) -> range:
+    return range(1, most + 1)
+
+
+def _exact(bound: float) -> Cost:
+    return math.inf if math.isinf(bound) else Fraction(bound)
