@@ -44,7 +44,7 @@ def brute_force(seeds: range) -> Outcome:
     for seed in seeds:
         small = random_instance(10_000 + seed, max_points=9, weighted=seed % 2 == 0)
         settings = WITHOUT_CUTS if seed % 4 >= 2 else None
-        _solve_and_compare(outcome, seed, small.build, Statement.of(small), settings)
+        solve_and_compare(outcome, seed, small.build, Statement.of(small), settings)
     return outcome
 
 
@@ -56,7 +56,7 @@ def cluster_sizes(seeds: range) -> Outcome:
         said = limited.sizes
         sizes = Sizes.stated(limited.amounts(), said.get("size_min"), said.get("size_max"), said.get("sizes"))
         settings = WITHOUT_CUTS if seed % 2 else None
-        _solve_and_compare(outcome, seed, limited.build, Statement.of(limited.base, sizes), settings)
+        solve_and_compare(outcome, seed, limited.build, Statement.of(limited.base, sizes), settings)
     return outcome
 
 
@@ -72,13 +72,13 @@ def extreme_magnitudes(seeds: range) -> Outcome:
             i, j = random.choice(len(points), 2, replace=False)
             (apart if random.integers(2) else together).append((int(i), int(j)))
         small = SmallInstance(points.tolist(), k, together, apart, None if weights is None else weights.tolist())
-        _solve_and_compare(outcome, seed, small.build, Statement.of(small), None)
+        solve_and_compare(outcome, seed, small.build, Statement.of(small), None)
     return outcome
 
 
-def _solve_and_compare(
+def solve_and_compare(
     outcome: Outcome, seed: int, build: Callable[[], Instance], stated: Statement, settings: NodeSettings | None
-) -> None:
+) -> SolveResult | None:
     """Solve an instance; status, cost and bound must agree with enumeration, and its certificate must hold.
 
     What double precision cannot do may be refused, or left with a gap; the message must say so.
@@ -89,15 +89,16 @@ def _solve_and_compare(
     except InfeasibleError:
         outcome.counts["infeasible"] += 1
         outcome.count(best is None, f"seed {seed}: declared infeasible")
-        return
+        return None
     except InputError as error:
         outcome.counts["refused"] += 1
         outcome.count("double precision" in str(error), f"seed {seed}: refused: {error}")
-        return
+        return None
     outcome.counts["with a tree" if result.nodes > 1 else "at the root"] += 1
     outcome.counts[result.status] += 1
     wrong = wrong_result(result, stated, best) or wrong_certificate(result, best)
     outcome.count(not wrong, f"seed {seed}: {wrong}")
+    return result
 
 
 def wrong_result(result: SolveResult, stated: Statement, best: Fraction | None) -> str:

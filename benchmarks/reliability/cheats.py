@@ -205,7 +205,7 @@ def parts_that_overlap(forged: Forgery, random: Random) -> None:
     """Bound points in several parts that each have most of their weight: those that are there, again, or new ones."""
     if "points" not in forged.arrays:
         raise NotApplicableError
-    known = [step for step in forged.steps() if step.parts]
+    known = [step for step in forged.steps() if step.parts and step.plain.get("kind") == "parts"]
     if known and random.random() < 0.5:
         step = _choice(random, known)
         step.parts += [copy.deepcopy(_choice(random, step.parts)) for _ in range(int(random.integers(1, 6)))]
@@ -221,6 +221,28 @@ def parts_that_overlap(forged: Forgery, random: Random) -> None:
             arrays["shares"] = factor * forged.arrays["weights"][members]
         parts.append(Part(arrays, [[Step({"kind": "covariance"})]]))
     forged.entries[:] = [[Step({"kind": "parts"}, {}, parts)]]
+
+
+def regions_anyhow(forged: Forgery, random: Random) -> None:
+    """Call any sets of points regions, and bound each with all numbers of clusters, or with all but one."""
+    if "points" not in forged.arrays:
+        raise NotApplicableError
+    n, k = forged.content["n"], forged.content["k"]
+    region_of = random.integers(0, int(random.integers(2, 4)), size=n)
+    if random.random() < 0.7:  # must-links stay within regions
+        for _ in range(n):
+            for i, j in forged.arrays["must_link"].tolist():
+                region_of[j] = region_of[i] = min(region_of[i], region_of[j])
+    region_of = np.unique(region_of, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    parts = []
+    for region in range(int(region_of.max()) + 1):
+        members = np.flatnonzero(region_of == region)
+        for clusters in range(1, min(k, len(members)) + 1):
+            about = {"region": region, "clusters": clusters}
+            parts.append(Part({"members": members}, [[Step({"kind": "covariance"})]], about))
+    if random.random() < 0.3:
+        parts.pop(int(random.integers(len(parts))))
+    forged.entries[:] = [[Step({"kind": "regions"}, {"regions": region_of}, parts)]]
 
 
 def sizes_of_other_clusters(forged: Forgery, random: Random) -> None:
@@ -290,6 +312,7 @@ CHEATS: tuple[Callable[[Forgery, Random], None], ...] = (
     one_side_of_a_branch,
     identical_anyhow,
     parts_that_overlap,
+    regions_anyhow,
     sizes_of_other_clusters,
 )
 

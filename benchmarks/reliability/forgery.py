@@ -19,6 +19,8 @@ from tests.oracles.certificates import fingerprint
 Arrays = dict[str, Any]
 INSTANCE = ("points", "gram", "weights", "must_link", "cannot_link", "capacity", "labels")
 PARTS = "certificate.parts"
+LISTS = {"parts": "parts", "regions": "proofs"}
+"""Where steps of these kinds have the proofs of their parts or regions."""
 
 
 @dataclass(eq=False)
@@ -32,10 +34,11 @@ class Step:
 
 @dataclass(eq=False)
 class Part:
-    """A part: its members, its shares if it has any, and its proof."""
+    """A part: its members, its shares if it has any, and its proof; for a region, which one with how many clusters."""
 
     arrays: Arrays
     entries: list[list[Step]]
+    plain: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -122,12 +125,14 @@ def entries_of(proof: list[list[dict[str, Any]]], arrays: Arrays, folder: Path =
         for s, plain in enumerate(steps):
             prefix = f"e{e}s{s}_"
             own = {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
-            step = Step({key: value for key, value in plain.items() if key != "parts"}, own)
+            step = Step({key: value for key, value in plain.items() if key not in LISTS.values()}, own)
             # A step of another kind may have this key, too; nobody reads it then.
-            for p, inner in enumerate(plain["parts"] if plain["kind"] == "parts" else ()):
+            for p, inner in enumerate(plain[LISTS[plain["kind"]]] if plain["kind"] in LISTS else ()):
                 stored = _load(folder / f"e{e}s{s}p{p}.npz")
                 outer: Arrays = {name: stored[name] for name in ("members", "shares") if name in stored}
-                step.parts.append(Part(outer, entries_of(inner, stored, folder)))
+                about = {key: inner[key] for key in inner if key != "proof"} if isinstance(inner, dict) else {}
+                proof_of_it = inner["proof"] if isinstance(inner, dict) else inner
+                step.parts.append(Part(outer, entries_of(proof_of_it, stored, folder), about))
             entries[-1].append(step)
     return entries
 
@@ -139,11 +144,14 @@ def _write_entries(entries: list[list[Step]], arrays: Arrays, folder: Path) -> l
         for s, step in enumerate(steps):
             arrays |= {f"e{e}s{s}_{name}": values for name, values in step.arrays.items()}
             proof[-1].append(dict(step.plain))
-            if step.parts or step.plain.get("kind") == "parts":
-                proof[-1][-1]["parts"] = []
+            kind = step.plain.get("kind")
+            key = LISTS.get(kind if isinstance(kind, str) else "", "parts")
+            if step.parts or (isinstance(kind, str) and kind in LISTS):
+                proof[-1][-1][key] = []
             for p, part in enumerate(step.parts):
                 own = dict(part.arrays)
-                proof[-1][-1]["parts"].append(_write_entries(part.entries, own, folder))
+                inner = _write_entries(part.entries, own, folder)
+                proof[-1][-1][key].append({**part.plain, "proof": inner} if part.plain else inner)
                 folder.mkdir(exist_ok=True)
                 np.savez(folder / f"e{e}s{s}p{p}.npz", **own)
     return proof

@@ -17,6 +17,7 @@ from certimeans.search.limits import Limits
 from certimeans.search.settings import NodeSettings
 from certimeans.solver import solve_instance
 from tests.oracles.certificates import Task, optimality_certificate
+from tests.oracles.far import far_instance
 from tests.oracles.instances import random_instance
 from tests.oracles.sizes import limited_instance
 
@@ -84,6 +85,12 @@ def _identical(random: np.random.Generator) -> Asked:
     return Asked(Instance.create(points, k, cannot_link=links or None), WITHOUT_CUTS)
 
 
+def _regions(random: np.random.Generator) -> Asked:
+    """Points in regions far from each other."""
+    far = far_instance(int(random.integers(2**31)), extreme=random.random() < 0.2)
+    return Asked(far.build(), WITHOUT_CUTS if random.random() < 0.5 else None)
+
+
 def _larger(random: np.random.Generator) -> Asked:
     """Too large for enumeration: thirty points with links, a tree, limits on sizes or parts."""
     hidden = random.integers(0, 3, size=30)
@@ -105,6 +112,7 @@ KINDS: dict[str, Callable[[np.random.Generator], Asked]] = {
     "prescribed sizes": _sizes,
     "identical points": _identical,
     "thirty points": _larger,
+    "in regions": _regions,
 }
 # What the proof must have one of, so that there is something to mutate.
 _NEEDED = {
@@ -112,6 +120,7 @@ _NEEDED = {
     "identical points": {"identical", "merge"},
     "prescribed sizes": {"size_blocks", "branch_sizes"},
     "thirty points": {"parts", "relaxation"},
+    "in regions": {"regions"},
 }
 WRITTEN_BY_HAND = "without the solver"
 ALL_KINDS = (*KINDS, WRITTEN_BY_HAND)

@@ -27,6 +27,7 @@ _FACTORS = (0.0, -1.0, 0.5, 2.0, 1000.0, 1e-3, 1 + 1e-6, 1 - 1e-6, 1 + 1e-15, 1e
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 1e300, -1e300, 1e-300, 5e-324, math.nan, math.inf, -math.inf, 1e9, 0.1)
 _KINDS = (
     *("identical", "merge", "covariance", "relaxation", "size_blocks", "infeasible", "branch", "branch_sizes", "parts"),
+    "regions",
     "trust me",
 )
 
@@ -232,7 +233,7 @@ def _new_step(kind: str, n_entries: int, forged: Forgery, random: Random) -> dic
 
 def parts(forged: Forgery, other: Forgery, random: Random) -> None:
     """Drop, double or exchange parts, give them more weight, other members, or parts of another certificate."""
-    step = _pick(random, [step for step in forged.steps() if step.parts])
+    step = _pick(random, _with_parts(forged, "parts"))
     how = random.integers(6)
     part = _pick(random, step.parts)
     if how == 0:
@@ -250,7 +251,36 @@ def parts(forged: Forgery, other: Forgery, random: Random) -> None:
         members[int(random.integers(len(members)))] = _pick(random, rest)
         part.arrays["members"] = np.sort(members)
     else:
-        step.parts[:] = copy.deepcopy(_pick(random, [step for step in other.steps() if step.parts]).parts)
+        step.parts[:] = copy.deepcopy(_pick(random, _with_parts(other, "parts")).parts)
+
+
+def _with_parts(forged: Forgery, kind: str) -> list[Step]:
+    return [step for step in forged.steps() if step.parts and step.plain.get("kind") == kind]
+
+
+def regions(forged: Forgery, other: Forgery, random: Random) -> None:
+    """Drop, double or exchange proofs of regions, let them be about others, or move a point to another region."""
+    step = _pick(random, _with_parts(forged, "regions"))
+    proof, another = _pick(random, step.parts), _pick(random, step.parts)
+    how = random.integers(7)
+    if how == 0:
+        step.parts.remove(proof)
+    elif how == 1:
+        step.parts.append(copy.deepcopy(proof))
+    elif how == 2:
+        proof.plain[_pick(random, sorted(proof.plain))] += int(_pick(random, (-1, 1, 2)))
+    elif how == 3:
+        proof.entries, another.entries = another.entries, proof.entries
+    elif how == 4:
+        proof.arrays, proof.entries = dict(another.arrays), copy.deepcopy(another.entries)
+    elif how == 5 and random.random() < 0.8:
+        region_of = step.arrays["regions"] = step.arrays["regions"].copy()
+        region_of[int(random.integers(len(region_of)))] = int(random.integers(region_of.max() + 2))
+        for part in step.parts:
+            part.arrays["members"] = np.flatnonzero(region_of == part.plain["region"]).astype("<i8")
+    else:
+        found = _pick(random, _with_parts(other, "regions"))
+        step.parts[:], step.arrays = copy.deepcopy(found.parts), copy.deepcopy(found.arrays)
 
 
 def result(forged: Forgery, _: Forgery, random: Random) -> None:
@@ -277,6 +307,7 @@ MUTATIONS: dict[str, tuple[Mutation, int]] = {
     "arrays missing": (missing_arrays, 1),
     "steps and entries": (steps, 3),
     "parts": (parts, 3),
+    "regions": (regions, 3),
     "result.json": (result, 2),
 }
 

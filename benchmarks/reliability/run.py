@@ -20,7 +20,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.record import RESULTS
-from benchmarks.reliability import answers, certificates, checkpoints, faults, kills, parts
+from benchmarks.reliability import answers, certificates, checkpoints, faults, kills, parts, regions
 from benchmarks.reliability.outcome import Outcome
 from benchmarks.reliability.records import Record, append, commit, compact, missing, read
 from benchmarks.reliability.table import write_table
@@ -53,7 +53,8 @@ CHECKS = (
     Check(answers.extreme_magnitudes, "the same with magnitudes from 1e-300 to 1e300", 10_000, 250),
     Check(answers.cluster_sizes, "the same with limits on sizes", 10_000, 250),
     Check(parts.by_parts, "the same by parts", 10_000, 100),
-    Check(certificates.mutated_certificates, "mutated certificates, what is accepted against enumeration", 1_000, 9),
+    Check(regions.by_regions, "the same with points in regions far from each other", 10_000, 250),
+    Check(certificates.mutated_certificates, "mutated certificates, what is accepted against enumeration", 1_000, 10),
     Check(certificates.tampering, "tampered certificates, by name", 12, 3),
     Check(answers.garbage_multipliers, "garbage multipliers", 10_000, 1_000),
     Check(answers.metamorphic, "metamorphic variants", 1_000, 50),

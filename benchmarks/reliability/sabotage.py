@@ -48,6 +48,20 @@ SABOTAGES = (
         "if False:",
     ),
     Sabotage("parts may have more weight than there is", "parts.py", "if too_heavy:", "if False:"),
+    Sabotage("joining regions is forgotten", "regions.py", "min(joined, apart) if", "apart if"),
+    Sabotage("a group may lie in two regions", "regions.py", "if split.size:", "if False:"),
+    Sabotage(
+        "a proof may be about other points than its region's",
+        "regions.py",
+        "if not np.array_equal(proof.members, members):",
+        "if False:",
+    ),
+    Sabotage(
+        "more clusters cost no less",
+        "regions.py",
+        "for clusters in range(size, 0, -1):",
+        "for clusters in range(1, size + 1):",
+    ),
     Sabotage(
         "points may be merged without a reason",
         "state.py",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_UP, Context, Decimal
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})  # control, format, surrogates, line and paragraph ends
 _SMALLEST_SHOWN = Decimal("0.000001")
@@ -54,6 +54,11 @@ def _percent(share: float, rounding: str) -> str:
     number = Context(3, rounding).create_decimal(exact).quantize(_SMALLEST_SHOWN, rounding)
     text = f"{number:f}"
     return f"{text.rstrip('0').rstrip('.')} %"
+
+
+def scientific_up(value: float) -> str:
+    """Write a gap with two digits that do not claim more than was proven."""
+    return f"{Context(prec=2, rounding=ROUND_UP).create_decimal_from_float(value):e}"
 
 
 def regions_in_words(sizes: Sequence[int]) -> str:

@@ -14,9 +14,9 @@ is 0, and p_aj is off only by what underflows. Then, with eps = 2^-53 and eta = 
 of which the double is subtracted from \|D\|. With f_j = 2^e_j / sqrt(v_j U), where U is such that the largest f_j is
 1, the root of the cost over U N (N the weight of all) is the product of root(h_ab / N) and the length of the vector of
 the f_j \|D_j\|. Lengths are computed relative to the largest entry, so that no square over- or underflows; h_ab from
-u_a = root(w_a / N) as u_a / root(1 + (u_a / u_b)^2) with u_a the smaller one. The relative error of f_j and u_a is 4 eps
-at most; that of everything is bounded by g(2 d + 60). Numbers below 1e-290 may have lost digits and count as 0, which
-only lowers the bound.
+u_a = root(w_a / N) as u_a / root(1 + (u_a / u_b)^2) with u_a the smaller one. The relative error of f_j and u_a is at
+most 4 eps; that of everything is bounded by g(2 d + 60). Numbers below 1e-290 may have lost digits and count as 0,
+which only lowers the bound.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
 from dataclasses import dataclass, replace
-from decimal import ROUND_UP, Context
 
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.errors import InternalError
+from certimeans.printing import scientific_up
 from certimeans.search.checkpoint import SavedSearch
 from certimeans.search.checkpointer import Checkpointer
 from certimeans.search.incumbent import Incumbent
@@ -350,18 +350,13 @@ class Coordinator:
             parts += self._remarks
         elif status is SolveStatus.INTERRUPTED and is_complete:
             gap = relative_gap(self.incumbent.cost, self._lower_bound())
-            proven = f"a gap of {_rounded_up(gap)} is proven" if math.isfinite(gap) else "no finite gap is proven"
+            proven = f"a gap of {scientific_up(gap)} is proven" if math.isfinite(gap) else "no finite gap is proven"
             parts.append(f"the search is complete: {proven}, and double precision cannot prove a smaller one")
         if status is not SolveStatus.OPTIMAL and self.workers.message:
             parts.append(self.workers.message)
         if self._checkpointer.message:
             parts.append(self._checkpointer.message)
         return "; ".join(parts)
-
-
-def _rounded_up(gap: float) -> str:
-    """Write a gap with two digits that do not claim more than was proven."""
-    return f"{Context(prec=2, rounding=ROUND_UP).create_decimal_from_float(gap):e}"
 
 
 def _source(number: int, cuts: int) -> str:

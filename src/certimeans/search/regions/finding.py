@@ -11,9 +11,10 @@ graph of all other pairs: a clustering that is better has no cluster with points
 **Rounding.** Square roots of the first term are compared, so that nothing over- or underflows. Coordinates of a single
 point are the user's own, and a difference of two floats has one rounding. The mean of m > 1 points is computed relative
 to one of them; with D the largest distance from that one, it is off by at most (2 m + 4) u D for shares and sum and
-u \|mean\| for the last addition, where u is the unit roundoff. Somewhat more, (2 m + 16) u D + 2 u \|mean\|, is subtracted
-from differences. The other operations are a few more than there are features, each with a relative error of u, and a
-factor below 1 makes up for them. So all numbers here are lower bounds, and what is called far is proven to be far.
+u \|mean\| for the last addition, where u is the unit roundoff. Somewhat more, (2 m + 16) u D + 2 u \|mean\|, is
+subtracted from differences. The other operations are a few more than there are features, each with a relative error of
+u, and a factor below 1 makes up for them. So all numbers here are lower bounds, and what is called far is proven to be
+far.
 """
 
 from __future__ import annotations

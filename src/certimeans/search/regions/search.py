@@ -19,7 +19,7 @@ from certimeans.bounds.protocol import Question
 from certimeans.deadline import Deadline
 from certimeans.errors import InternalError
 from certimeans.presolve.reduce import Presolved
-from certimeans.printing import percent_up, regions_in_words
+from certimeans.printing import regions_in_words, scientific_up
 from certimeans.proof.steps import CovarianceStep, Step
 from certimeans.search.branch_and_bound import branch_and_bound
 from certimeans.search.checkpoint import CheckpointStore, SavedSearch
@@ -90,7 +90,7 @@ class _RegionsSearch:
     def run(self) -> SearchOutcome:
         """Search until the gap is closed, or there is another reason to stop."""
         self._begin()
-        while (status := self._stop_reason()) is None and (pair := self._next()) is not None:
+        while self._stop_reason() is None and (pair := self._next()) is not None:
             self._work_on(pair, self.account.problem(pair))
             cost, labels = self.account.best_clustering()
             if labels is not None and cost < self.incumbent.cost:
@@ -98,6 +98,7 @@ class _RegionsSearch:
             self.history.add(self._progress())
             self._checkpointer.save(self._snapshot)
         self._checkpointer.save(self._snapshot, force=True)
+        status = self._stop_reason()
         return self._outcome(status or SolveStatus.INTERRUPTED, is_complete=status is None)
 
     def _begin(self) -> None:
@@ -227,7 +228,7 @@ class _RegionsSearch:
     def _message(self, status: SolveStatus, bound: float, *, is_complete: bool) -> str:
         said = []
         if is_complete:
-            gap = percent_up(relative_gap(self.incumbent.cost, bound))
+            gap = scientific_up(relative_gap(self.incumbent.cost, bound))
             said.append(
                 f"all regions are searched: a gap of {gap} is proven, and double precision cannot prove a smaller one"
             )
