@@ -52,15 +52,16 @@ def far_instance(seed: int, *, extreme: bool = False) -> FarInstance:
         points[random.integers(n, size=2)] = points[random.integers(n)]  # identical points
     if random.random() < 0.2:
         points += 10.0 ** random.integers(0, 14)
-    links: list[list[Pair]] = [[], []]
+    together: list[Pair] = []
+    apart: list[Pair] = []
     for _ in range(int(random.choice([0, 0, 1, 2, 4, 6]))):
         i, j = (int(x) for x in random.choice(n, 2, replace=False))
         is_inside = place[i] == place[j]
-        links[int(random.random() < (0.4 if is_inside else 0.85))].append((i, j))
+        (apart if random.random() < (0.4 if is_inside else 0.85) else together).append((i, j))
     weights: list[float] | None = None
     if random.random() < 0.4:
         spread = 140 if extreme and random.random() < 0.3 else 2
         weights = (
             random.choice([0.5, 1.0, 2.0, 3.25], size=n) * 10.0 ** random.uniform(-spread, spread, size=n)
         ).tolist()
-    return FarInstance(SmallInstance(points.tolist(), k, *links, weights), bool(random.random() < 0.25))
+    return FarInstance(SmallInstance(points.tolist(), k, together, apart, weights), bool(random.random() < 0.25))

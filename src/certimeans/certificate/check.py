@@ -150,6 +150,7 @@ def _verify(
         n_leaves=outcome.n_leaves,
         n_infeasible=outcome.n_infeasible,
         n_parts=_count_parts(certificate),
+        n_regions=_count_regions(certificate),
         arithmetic=arithmetic,
         seconds=time.perf_counter() - began,
         sizes="" if certificate.sizes is None else certificate.sizes.in_words(),
@@ -159,6 +160,11 @@ def _verify(
 
 def _count_parts(certificate: Certificate) -> int:
     return sum(len(step.content["parts"]) for entry in certificate.proof for step in entry if step.kind == "parts")
+
+
+def _count_regions(certificate: Certificate) -> int:
+    steps = [step for entry in certificate.proof for step in entry if step.kind == "regions"]
+    return sum(certificate.regions(step)[1] for step in steps)
 
 
 def _check_arguments(gap: float | None, arithmetic: Arithmetic, n_jobs: int) -> None:

@@ -30,6 +30,8 @@ class Verification:
         Entries of the proof, those without a branch, and those of them that are infeasible.
     n_parts
         Parts of the points that were bounded one by one; 0 if all were bounded together.
+    n_regions
+        Regions that were bounded one by one, with each number of clusters; 0 if there are none.
     arithmetic
         ``"float"`` (with all rounding accounted for) or ``"ball"``.
     seconds
@@ -55,12 +57,14 @@ class Verification:
     arithmetic: Literal["float", "ball"]
     seconds: float
     n_parts: int = 0
+    n_regions: int = 0
     sizes: str = ""
 
     def sentence(self) -> str:
         """Say what was proven in one sentence; numbers are rounded so that it stays true."""
         leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}, {self.n_infeasible} infeasible."
         leaves = f"{_count(self.n_parts, 'part')}." if self.n_parts else leaves
+        leaves = f"{_count(self.n_regions, 'region')}." if self.n_regions else leaves
         task = f"of the {_count(self.n, 'point')} into {_count(self.k, 'cluster')}{self.sizes and f' {self.sizes}'}"
         kept = f"{_count(self.must_links, 'must-link')} and {_count(self.cannot_links, 'cannot-link')}"
         if self.lower_bound == -math.inf:

@@ -22,6 +22,7 @@ _MARKS = {
     "initial labels": "I",
     "checkpoint": "C",
     "parts": "P",
+    "regions": "G",
     "no search": "Q",
 }
 # Lines have less than 80 characters, with the column of the next save too.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from certimeans._version import __version__
-from certimeans.printing import percent_up, text_down, text_up
+from certimeans.printing import percent_up, regions_in_words, text_down, text_up
 from certimeans.status import finite_or_none
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def summary_of(result: SolveResult) -> str:
         f"gap          {percent_up(result.gap)}",
         f"nodes        {result.nodes}",
         *([f"parts        {described}"] if (described := describe_parts(result)) else []),
+        *([f"regions      {described}"] if (described := describe_regions(result)) else []),
         f"time         {result.seconds:.2f} s",
     ]
     return "\n".join(lines)
@@ -51,6 +52,12 @@ def describe_parts(result: SolveResult) -> str:
     if result.instance.limits is not None:
         said += "; the bound does without the limits on sizes (the clustering keeps them)"
     return said
+
+
+def describe_regions(result: SolveResult) -> str:
+    """Say in a sentence in which regions the points lie; nothing if there is only one."""
+    regions = result.statistics.regions
+    return "" if regions is None else regions_in_words(regions.points)
 
 
 def plain_data_of(result: SolveResult) -> dict[str, Any]:
@@ -78,6 +85,7 @@ def plain_data_of(result: SolveResult) -> dict[str, Any]:
         "rounds": result.rounds,
         "parts": result.parts,
         "part_size": result.part_size,
+        "regions": [] if result.statistics.regions is None else list(result.statistics.regions.points),
         "labels": result.row_labels(),
         "weightless": [] if result.reduction is None else result.reduction.weightless.tolist(),
         "missing": {} if result.source is None else result.source.missing,

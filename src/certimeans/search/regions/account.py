@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from certimeans.proof.steps import RegionProof, RegionsStep
 from certimeans.search.regions.allocation import Allocation, Cost, cheapest_allocation
 from certimeans.search.regions.finding import Regions
 from certimeans.search.regions.problem import RegionProblem, members_of, region_problem
+from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import NodeWork, RegionsStatistics, RunStatistics
 
 Pair = tuple[int, int]
@@ -34,8 +36,11 @@ class Account:
         What was looked at.
     """
 
-    def __init__(self, presolved: Presolved, regions: Regions, deadline: Deadline) -> None:
-        self.presolved, self.regions, self._deadline = presolved, regions, deadline
+    def __init__(
+        self, presolved: Presolved, regions: Regions, seed: int, deadline: Deadline, settings: NodeSettings
+    ) -> None:
+        self.presolved, self.regions = presolved, regions
+        self._seed, self._deadline, self._settings = seed, deadline, settings
         self.n_clusters = presolved.instance.n_clusters
         self.members = [members_of(presolved, regions.region_of, region) for region in range(regions.n_regions)]
         sizes = np.bincount(regions.region_of).tolist()
@@ -43,9 +48,11 @@ class Account:
         self.problems: dict[Pair, RegionProblem] = {}
 
     def problem(self, pair: Pair) -> RegionProblem:
-        """Return the problem of a pair; a new one has a bound that costs next to nothing."""
+        """Return the problem of a pair; a new one has a clustering, and a bound that costs next to nothing."""
         if pair not in self.problems:
-            self.problems[pair] = region_problem(self.presolved, self.regions.region_of, *pair, self._deadline)
+            self.problems[pair] = region_problem(
+                self.presolved, self.regions.region_of, pair, self._seed, self._deadline, self._settings
+            )
         return self.problems[pair]
 
     def take_apart(self, labels: IntArray) -> None:
@@ -68,21 +75,25 @@ class Account:
         """Return what the regions prove together."""
         return self._or_joined(self.cheapest(running).cost)
 
-    def needed(self, pair: Pair, target: float) -> float:
-        """Return the bound of a pair at which all allocations with it reach a target, as far as is proven of others."""
+    def aim(self, pair: Pair, counts: Sequence[int], target: float) -> float:
+        """Return the bound of a pair in an allocation at which to stop for now.
+
+        If all pairs of the allocation are proven to the same share of what their best clusterings cost, the sum reaches
+        the target. At least half of the way to the cost, so that few steps are enough; and never more than what the
+        allocations with this pair need, as far as is proven of the others.
+        """
         region, count = pair
+        cost, lower = self.problems[pair].cost, self.lower(pair)
+        total = math.fsum(self.problems[other].cost for other in enumerate(counts))
+        share = cost * (target / total) if 0 < total < math.inf else math.inf
         others = [table for other, table in enumerate(self._tables()) if other != region]
         rest = cheapest_allocation(others, self.n_clusters - count).cost
-        if not isinstance(rest, Fraction):
-            return 0.0
-        return max(0.0, float((Fraction(target) - rest) * (1 + Fraction(1, 2**48))))
+        needed = float(Fraction(target) - rest) if isinstance(rest, Fraction) else 0.0
+        return max(0.0, min(needed, max(share, 0.5 * (lower + cost))) * (1 + 2.0**-40))
 
     def room(self, pair: Pair) -> float:
-        """Return by how much the bound of a pair may rise, about."""
-        region, count = pair
-        fewer = (self.problems.get((region, c)) for c in range(1, count + 1))
-        known = min((problem.cost for problem in fewer if problem is not None), default=math.inf)
-        return min(known, self.problems[pair].instance.total_scatter) - self.lower(pair)
+        """Return by how much the bound of a pair may rise."""
+        return self.problems[pair].cost - self.lower(pair)
 
     def best_clustering(self) -> tuple[Cost, IntArray | None]:
         """Put the best clusterings of the regions together: about what they cost, and labels of all points."""

@@ -11,6 +11,7 @@ from certimeans._typing import IntArray
 from certimeans.bounds.covariance import CovarianceBounder
 from certimeans.bounds.protocol import Question
 from certimeans.deadline import Deadline
+from certimeans.heuristics.upper_bound import search_clustering
 from certimeans.presolve.graph import Contradiction
 from certimeans.presolve.reduce import Presolved, reduced
 from certimeans.problem.constraints import Constraints
@@ -19,6 +20,7 @@ from certimeans.proof.steps import InfeasibleStep, MergeStep, Proof, Step
 from certimeans.search.checkpoint import SavedSearch
 from certimeans.search.coordinator import SearchOutcome
 from certimeans.search.incumbent import Incumbent
+from certimeans.search.settings import NodeSettings
 from certimeans.search.statistics import RunStatistics
 from certimeans.status import SolveStatus
 
@@ -49,7 +51,7 @@ class RegionProblem:
     root_lower_bound
         What was proven without branching.
     is_closed
-        Whether no search would prove more that is needed.
+        Whether no search would prove more.
     saved
         From where a search goes on; ``None`` if there was none yet.
     message
@@ -80,7 +82,7 @@ class RegionProblem:
         self.saved = SavedSearch(outcome.tree, labels, outcome.statistics)
         self.statistics, self.message = outcome.statistics, outcome.message
         self.root_lower_bound = max(self.root_lower_bound, outcome.statistics.root_lower_bound)
-        self.is_closed = outcome.is_complete or outcome.status is SolveStatus.OPTIMAL
+        self.is_closed = outcome.is_complete and outcome.status is not SolveStatus.OPTIMAL
         if outcome.lower_bound > self.lower_bound:
             self.lower_bound, self.proof = outcome.lower_bound, outcome.tree.proof()
 
@@ -91,13 +93,19 @@ def members_of(presolved: Presolved, region_of: IntArray, region: int) -> IntArr
 
 
 def region_problem(
-    whole: Presolved, region_of: IntArray, region: int, n_clusters: int, deadline: Deadline
+    whole: Presolved,
+    region_of: IntArray,
+    pair: tuple[int, int],
+    seed: int,
+    deadline: Deadline,
+    settings: NodeSettings,
 ) -> RegionProblem:
-    """State the problem of a region, with a bound that costs next to nothing.
+    """State the problem of a region, with a clustering, and a bound that costs next to nothing.
 
-    Super-points of the whole stay together, and linked ones stay apart.
+    ``pair`` is the region and the number of clusters. Super-points of the whole stay together, and linked ones stay
+    apart.
     """
-    points = whole.super_points
+    (region, n_clusters), points = pair, whole.super_points
     members = members_of(whole, region_of, region)
     groups = points.group_of[members]
     names, first, number = np.unique(groups, return_index=True, return_inverse=True)
@@ -121,6 +129,16 @@ def region_problem(
         incumbent.offer(number)
     elif n_clusters == 1:
         incumbent.offer(np.zeros(len(members), dtype=np.int64))
+    else:
+        labels = search_clustering(
+            presolved.super_points,
+            colouring=presolved.colouring,
+            seed=seed,
+            deadline=deadline,
+            settings=settings.node_search,
+        )
+        if labels is not None:
+            incumbent.offer(presolved.super_points.expand_labels(labels))
     answer = CovarianceBounder().bound(Question(presolved.super_points, lambda: math.inf, deadline))
     if answer.bound.step is not None:
         steps: tuple[Step, ...] = (answer.bound.step,)

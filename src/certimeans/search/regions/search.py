@@ -61,7 +61,7 @@ def search_by_regions(  # noqa: PLR0913  # all that a run depends on
     """Search a problem whose points lie in regions; see :func:`certimeans.search.branch_and_bound.branch_and_bound`."""
     if saved is not None and saved.labels is not None:
         incumbent.offer(saved.labels, "checkpoint")
-    how = {"seed": seed, "n_jobs": n_jobs, "executor": executor, "settings": settings}
+    how = {"seed": seed, "n_jobs": n_jobs, "executor": executor, "settings": settings or NodeSettings()}
     return _RegionsSearch(presolved, regions, incumbent, limits, deadline, history, store, how).run()
 
 
@@ -81,7 +81,7 @@ class _RegionsSearch:
     ) -> None:
         self.presolved, self.regions, self.incumbent = presolved, regions, incumbent
         self.limits, self.deadline, self.history = limits, deadline, history
-        self.account = Account(presolved, regions, deadline)
+        self.account = Account(presolved, regions, how["seed"], deadline, how["settings"])
         self._how = how
         self._store, self._checkpointer = store, Checkpointer(store)
         whole = CovarianceBounder().bound(Question(presolved.super_points, lambda: incumbent.cost, deadline))
@@ -133,7 +133,8 @@ class _RegionsSearch:
         assert problem.presolved is not None  # noqa: S101  # others are closed
         gap, nodes, store = self.limits.gap, self.limits.nodes, None
         # A bound that misses the cutoff by the gap is enough.
-        problem.incumbent.cutoff = self.account.needed(pair, self._target()) / (1 - gap) * (1 + 2.0**-45)
+        aim = self.account.aim(pair, self.account.cheapest().counts, self._target())
+        problem.incumbent.cutoff = aim / (1 - gap) * (1 + 2.0**-45)
         if self._store is not None:
             folder = self._store.folder / FOLDER / problem.instance.fingerprint[:16]
             store = CheckpointStore(folder, problem.instance)
