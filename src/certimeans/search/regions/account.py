@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import Presolved
-from certimeans.problem.rounding import rounded_down
 from certimeans.proof.steps import RegionProof, RegionsStep
-from certimeans.search.regions.allocation import Allocation, Cost, cheapest_allocation
+from certimeans.search.regions.allocation import Allocation, cheapest_allocation
 from certimeans.search.regions.finding import Regions
 from certimeans.search.regions.problem import RegionProblem, members_of, region_problem
 from certimeans.search.settings import NodeSettings
@@ -73,7 +71,7 @@ class Account:
 
     def bound(self, running: tuple[Pair, float] | None = None) -> float:
         """Return what the regions prove together."""
-        return self._or_joined(self.cheapest(running).cost)
+        return min(self.cheapest(running).cost, self.regions.least_join)
 
     def aim(self, pair: Pair, counts: Sequence[int], target: float) -> float:
         """Return the bound of a pair in an allocation at which to stop for now.
@@ -88,21 +86,20 @@ class Account:
         share = cost * (target / total) if 0 < total < math.inf else math.inf
         others = [table for other, table in enumerate(self._tables()) if other != region]
         rest = cheapest_allocation(others, self.n_clusters - count).cost
-        needed = float(Fraction(target) - rest) if isinstance(rest, Fraction) else 0.0
-        return max(0.0, min(needed, max(share, 0.5 * (lower + cost))) * (1 + 2.0**-40))
+        return max(0.0, min(target - rest, max(share, 0.5 * (lower + cost))) * (1 + 2.0**-40))
 
     def room(self, pair: Pair) -> float:
         """Return by how much the bound of a pair may rise."""
         return self.problems[pair].cost - self.lower(pair)
 
-    def best_clustering(self) -> tuple[Cost, IntArray | None]:
+    def best_clustering(self) -> tuple[float, IntArray | None]:
         """Put the best clusterings of the regions together: about what they cost, and labels of all points."""
         tables = [
-            [_exact(self.problems[region, c].cost if (region, c) in self.problems else math.inf) for c in _to(most)]
+            [self.problems[region, c].cost if (region, c) in self.problems else math.inf for c in _to(most)]
             for region, most in enumerate(self.most)
         ]
         best = cheapest_allocation(tables, self.n_clusters)
-        if not isinstance(best.cost, Fraction):
+        if math.isinf(best.cost):
             return best.cost, None
         labels = np.empty(self.presolved.instance.n_points, dtype=np.int64)
         first = 0
@@ -127,7 +124,7 @@ class Account:
         """Return what was done; the labels are those of the best clustering."""
         problems = list(self.problems.values())
         roots = [
-            [_exact(max((p.root_lower_bound for p in self._with_more((region, c))), default=0.0)) for c in _to(most)]
+            [max((p.root_lower_bound for p in self._with_more((region, c))), default=0.0) for c in _to(most)]
             for region, most in enumerate(self.most)
         ]
         own = [] if labels is None else [labels[members] for members in self.members]
@@ -135,7 +132,7 @@ class Account:
             nodes=max(1, self.count_nodes()),
             abandoned=sum(problem.statistics.abandoned for problem in problems),
             cuts=sum(problem.statistics.cuts for problem in problems),
-            root_lower_bound=self._or_joined(cheapest_allocation(roots, self.n_clusters).cost),
+            root_lower_bound=min(cheapest_allocation(roots, self.n_clusters).cost, self.regions.least_join),
             root_seconds=sum(problem.statistics.root_seconds for problem in problems),
             work=sum((problem.statistics.work for problem in problems), NodeWork()),
             regions=RegionsStatistics(
@@ -152,23 +149,14 @@ class Account:
         found = (self.problems.get((region, more)) for more in range(count, self.most[region] + 1))
         return [problem for problem in found if problem is not None]
 
-    def _tables(self, running: tuple[Pair, float] | None = None) -> list[list[Cost]]:
+    def _tables(self, running: tuple[Pair, float] | None = None) -> list[list[float]]:
         """Return what is proven of each region with one cluster, two, and so on."""
         bounds = [[self.lower((region, c)) for c in _to(most)] for region, most in enumerate(self.most)]
         if running is not None:
             (region, count), found = running
             bounds[region][:count] = [max(known, found) for known in bounds[region][:count]]
-        return [[_exact(bound) for bound in row] for row in bounds]
-
-    def _or_joined(self, cost: Cost) -> float:
-        """Return what holds for clusterings that join regions as well."""
-        least = self.regions.least_join
-        return min(least, rounded_down(cost)) if isinstance(cost, Fraction) else least
+        return bounds
 
 
 def _to(most: int) -> range:
     return range(1, most + 1)
-
-
-def _exact(bound: float) -> Cost:
-    return math.inf if math.isinf(bound) else Fraction(bound)
