@@ -97,6 +97,7 @@ class _RegionsSearch:
                 self.incumbent.offer(labels, "regions")
             self.history.add(self._progress())
             self._checkpointer.save(self._snapshot)
+        self.history.add(replace(self._progress(), nodes_done=max(1, self.account.count_nodes())))
         self._checkpointer.save(self._snapshot, force=True)
         status = self._stop_reason()
         return self._outcome(status or SolveStatus.INTERRUPTED, is_complete=status is None)
