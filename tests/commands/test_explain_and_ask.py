@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import os
 import subprocess
 import sys
@@ -32,11 +33,7 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def out(solved: Path, tmp_path: Path) -> Path:
     """Return a copy of the result for each test."""
-    folder = tmp_path / "out"
-    folder.mkdir()
-    for path in (solved / "out").iterdir():
-        (folder / path.name).write_bytes(path.read_bytes())
-    return folder
+    return Path(shutil.copytree(solved / "out", tmp_path / "out"))
 
 
 def read_sheet(path: Path) -> list[dict[str, str]]:
