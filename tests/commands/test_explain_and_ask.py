@@ -2,8 +2,8 @@
 
 import csv
 import json
-import shutil
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
