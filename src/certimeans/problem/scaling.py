@@ -170,7 +170,9 @@ def scale_points(
     entry_error, exponent = 4 * UNIT_ROUNDOFF, 0
     if deviations is not None:
         fractions, exponents = np.frexp(deviations[varies])
-        moved = np.ldexp(moved, -exponents) / fractions
+        # Some of the points may lie close together, by the deviations of all: nothing may underflow.
+        exponent = int((np.frexp(np.abs(moved).max(axis=0))[1] - exponents).max())
+        moved = np.ldexp(moved, -exponents - exponent) / fractions
         entry_error += 2 * deviation_error
     else:
         exponent = exponent_of(moved)
