@@ -114,8 +114,12 @@ class Run:
         while running or (waiting and not is_broken):
             # No more than there are processes: a pool that is killed with work in its queue complains.
             while waiting and not is_broken and len(running) < self.settings.parallel:
-                case = waiting.popleft()
-                running[pool.submit(solve_case, case, self.settings, self.verifier, certificates)] = case
+                try:
+                    future = pool.submit(solve_case, waiting[0], self.settings, self.verifier, certificates)
+                except BrokenExecutor:  # a process died while another one came to its end
+                    is_broken = True
+                else:
+                    running[future] = waiting.popleft()
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 case = running.pop(future)
                 try:

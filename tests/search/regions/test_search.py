@@ -219,8 +219,8 @@ def test_statistics_can_be_replaced() -> None:
 
 
 def test_standardised_points_that_are_very_close_by_the_deviations_of_all() -> None:
-    """A region whose squared distances, over variances of the whole, are near 1e-300: the unit of costs became 0."""
-    points = np.vstack([[[1e-3], [2e-3], [4e-3], [7e-3]], [[1e140], [-1e140]]])
-    result = solve(points, 4, standardize=True, sample_weight=np.full(6, 1e10))
+    """A region whose squared distances, over variances of the whole, are near 1e-340: the unit of costs became 0."""
+    points = np.vstack([[[1e-30], [2e-30], [4e-30], [7e-30]], [[1e140], [-1e140]]])
+    result = solve(points, 4, standardize=True, sample_weight=np.full(6, 1e60))
     assert result.status is SolveStatus.OPTIMAL
     assert 0 < result.lower_bound <= result.objective
