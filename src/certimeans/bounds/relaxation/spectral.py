@@ -47,9 +47,10 @@ class SpectralSettings:
         So much of the error that is allowed makes a step more exact than it need be.
     spare_share, min_spare
         Vectors kept beside the wanted ones, as a share of these at first, and at least.
-    spare_growth, max_spare_share, spare_decay
+    spare_growth, max_spare_share, spare_decay, largest_grown_share
         The share grows by this factor where steps are not exact enough, because many eigenvalues lie near those of
-        wanted vectors, up to this; and falls by that factor with each step that is more exact than it need be.
+        wanted vectors, up to this; and falls by that factor with each step that is more exact than it need be. It does
+        not grow beyond where all vectors are so many of the spectrum: a full decomposition takes no longer then.
     min_unused
         If fewer of the vectors turn out not to be wanted, some that are may be missing: random ones are added.
     lanczos_steps, lanczos_every, interval_every
@@ -61,7 +62,7 @@ class SpectralSettings:
     """
 
     smallest_size: int = 60
-    largest_share: float = 0.6
+    largest_share: float = 0.45
     full_every: int = 200
     max_degree: int = 4
     easy: float = 0.3
@@ -70,6 +71,7 @@ class SpectralSettings:
     spare_growth: float = 2.0
     max_spare_share: float = 1.0
     spare_decay: float = 0.98
+    largest_grown_share: float = 0.35
     min_unused: int = 3
     lanczos_steps: int = 12
     lanczos_every: int = 4
@@ -225,6 +227,8 @@ class SpectralProjector:
                 return None
             if ritz.unused < self.settings.min_unused:  # there may be more wanted vectors than the subspace holds
                 basis = self._extended(ritz.vectors)
+                if basis.shape[1] >= self.settings.largest_share * len(self.direction):
+                    return None
                 self._degree = self.settings.max_degree
                 continue
             self.error = ritz.error
@@ -276,7 +280,9 @@ class SpectralProjector:
 
     def _spare(self, wanted: int) -> int:
         """Return how many vectors to keep beside the wanted ones."""
-        return max(self.settings.min_spare, int(self._spare_share * wanted))
+        least = max(self.settings.min_spare, int(self.settings.spare_share * wanted))
+        room = int(self.settings.largest_grown_share * len(self.direction)) - wanted
+        return max(least, min(int(self._spare_share * wanted), room))
 
     def _lowest_by_lanczos(self, matrix: Single) -> float:
         """Estimate the lowest eigenvalue from below with a few Lanczos steps from where the last ones ended."""

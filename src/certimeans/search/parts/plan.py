@@ -186,7 +186,7 @@ def choose_size(
 def _first_to_look_at(
     given: Circumstances, own_loss: Callable[[int], float], tuned_loss: Callable[[int], float]
 ) -> int:
-    """Return the smallest size that may reach the gap; if none may, the usual one.
+    """Return the smallest size that may reach the gap, among doubled ones and one between; if none may, the usual one.
 
     Larger ones are easily tried afterwards: pilots take four times as long with each doubling. Tuning is looked at from
     one size below that which does without.
@@ -195,6 +195,10 @@ def _first_to_look_at(
     while own_loss(sizes[-1]) > _HOPELESS * given.gap and sizes[-1] < given.largest:
         sizes.append(min(given.largest, 2 * sizes[-1]))
     is_enough = own_loss(sizes[-1]) <= _HOPELESS * given.gap
+    if is_enough and len(sizes) > 1:
+        between = round(math.sqrt(sizes[-2] * sizes[-1]))
+        if own_loss(between) <= _HOPELESS * given.gap:
+            sizes[-1] = between
     to_tune = sizes[-2:] if is_enough else sizes
     return next((size for size in to_tune if tuned_loss(size) <= _HOPELESS * given.gap), given.first)
 

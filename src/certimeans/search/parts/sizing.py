@@ -40,7 +40,7 @@ _NEARLY = 1.04  # what pilots aim at is reached if they are as close as that
 _SHARE_FOR_ITERATIONS = 0.6  # of the time for a pilot: the rest is for proving a bound and putting it away
 _MOST_FOR_PROVING = 0.1
 _PILOTS_PER_WORKER = 4
-_FEW_PARTS = 40  # of so many, pilots are a share worth keeping
+_FEW_PARTS = 150  # of so many, pilots are a share worth keeping, and a split that matches well is made in no time
 _SECONDS_TO_LOAD = 1.0  # a pilot that takes longer is believed at once
 
 
