@@ -96,8 +96,8 @@ def test_pilots_begin_with_the_smallest_size_that_may_be_enough() -> None:
 @pytest.mark.parametrize(("loss", "expected"), [(5.9e-4, 566), (6.1e-4, 800)])
 def test_a_size_between_two_doubled_ones_may_be_enough(loss: float, expected: int) -> None:
     """400 are too few and 800 enough; 566 take half of the time for each part."""
-    own = {400: 9e-4, 566: loss, 800: 4e-4}
-    assert choose_size(given(), lambda *_: Pilot(9e-4, 1.0), own.__getitem__) == expected
+    own = {566: loss, 800: 4e-4}
+    assert choose_size(given(), lambda *_: Pilot(9e-4, 1.0), lambda size: own.get(size, 1e-3)) == expected
 
 
 @pytest.mark.parametrize(("loss", "expected", "looked_at"), [(5.9e-4, 400, [400]), (6.1e-4, 800, [400, 800])])
