@@ -192,8 +192,8 @@ def test_the_result_speaks_plain_data() -> None:
     result = solve([[0.0], [1.0], [9.0]], 2, must_link=[(0, 1)])
     fields = (
         "status message objective lower_bound gap target_gap root_lower_bound root_gap root_time nodes time n d k "
-        "must_links cannot_links size_min size_max sizes cluster_sizes size cuts rounds parts part_size labels "
-        "weightless missing notes seed version"
+        "must_links cannot_links size_min size_max sizes cluster_sizes size cuts rounds parts part_size regions "
+        "labels weightless missing notes seed version"
     )
     assert list(result.to_dict()) == fields.split()
     assert '"status": "optimal"' in result.to_json()

@@ -156,6 +156,21 @@ def test_a_matrix_that_is_not_finite_is_reported() -> None:
         SpectralProjector(direction, 1).project(broken, (broken, broken), 1.0)
 
 
+def test_a_matrix_that_ceases_to_be_finite_is_reported() -> None:
+    """In a subspace step, too: its estimates of the spectrum are no numbers then."""
+    random = np.random.default_rng(0)
+    size = 120
+    direction = unit_vector(random, size)
+    projector = SpectralProjector(direction, 3)
+    low_rank = random.normal(size=(size, 3))
+    zero = np.zeros((size, size))
+    projector.project(low_rank @ low_rank.T, (zero, zero), 1.0)
+    broken = np.full((size, size), np.nan)
+    with np.errstate(invalid="ignore"), pytest.raises(SpectralError):
+        projector.project(broken, (zero, zero), 1.0)
+    assert projector.n_full == 2
+
+
 def test_without_cuts_the_polyhedral_projection_clips() -> None:
     """X = max(T, 0) off cannot-links and 0 on them; L keeps what was cut off, non-positive off cannot-links."""
     random = np.random.default_rng(0)

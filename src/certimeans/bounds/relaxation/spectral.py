@@ -302,6 +302,8 @@ class SpectralProjector:
             image -= np.float32(tridiagonal[j, j]) * vector
             tridiagonal[j, j + 1] = off_diagonal = float(np.linalg.norm(image))
             previous, vector = vector, np.divide(image, max(off_diagonal, 1e-12), dtype=np.float32)
+        if not np.isfinite(tridiagonal).all():
+            return np.nan  # the iterates broke down, as the full decomposition will notice
         values, rotation = np.linalg.eigh(tridiagonal[:, :steps], UPLO="U")
         lowest: Single = rotation[:, 0].astype(np.float32) @ vectors
         self._lowest_vector = lowest / max(np.float32(np.linalg.norm(lowest)), np.float32(1e-12))
