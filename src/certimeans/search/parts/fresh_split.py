@@ -94,13 +94,13 @@ class Splitter:
         if self.has_clustering:
             quick = self.sizing.choose_quickly(rough, labels)
             if not quick.is_ample:
-                n_parts = self._n_parts(quick.size)
+                n_parts = self.sizing.number_of_parts(quick.size)
                 return FreshSplit(self.sizing.splits.split_quickly(labels, n_parts), labels, quick)
             first = self.first_pass(self.sizing, quick)
         return self._of_size(self.sizing.choose(rough, labels), labels, first)
 
     def _of_size(self, size: int, labels: IntArray, first: First | None) -> FreshSplit:
-        sizing, n_parts = self.sizing, self._n_parts(size)
+        sizing, n_parts = self.sizing, self.sizing.number_of_parts(size)
         template, seconds = sizing.templates.get(size), sizing.seconds.get(size, 0.0)
         trial = sizing.trials.get(size)
         if self.must_stop():
@@ -119,6 +119,3 @@ class Splitter:
         else:
             piloted = sizing.proven.get(size, [])
         return FreshSplit(trial.split, labels, None, trial.own_loss, template, seconds, piloted)
-
-    def _n_parts(self, size: int) -> int:
-        return max(1, -(-self.presolved.super_points.size // size))

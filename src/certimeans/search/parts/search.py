@@ -206,7 +206,7 @@ class PartsSearch:
             return None
         iterations = quick.iterations_within(seconds if math.isfinite(seconds) else 0.0)
         self._quick = replace(quick, iterations=iterations, most=iterations)
-        self._split = sizing.splits.split(self._labels, max(1, -(-self.presolved.super_points.size // quick.size)))
+        self._split = sizing.splits.split(self._labels, sizing.number_of_parts(quick.size))
         self._cover, self._is_passing = Cover(self._split.n_parts), True
         self._pass(self._cover.tops, is_first=True)
         self._first = self._split, self._cover

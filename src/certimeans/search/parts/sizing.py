@@ -133,14 +133,14 @@ class Sizing:
         if size not in self.trials:
             found = self._plain_trial(rough, labels, size)
             if self.splits.loses_much(found):
-                n_parts = self._number_of_parts(size)
+                n_parts = self.number_of_parts(size)
                 found = min(self._final_trial(labels, size), self.splits.tuned(labels, n_parts), key=unavoidable)
             self.trials[size] = found
         return self.trials[size]
 
     def _plain_trial(self, rough: Split, labels: IntArray, size: int) -> Trial:
         """Do without tuning. Of few parts, each pilot is worth keeping: the split is final then."""
-        if self._number_of_parts(size) <= _FEW_PARTS:
+        if self.number_of_parts(size) <= _FEW_PARTS:
             return self._final_trial(labels, size)
         if size not in self.rough_trials:
             count = max(1 + self.workers.capacity, min(PARTS_TO_SEARCH, GROUP_SIZE // size))
@@ -151,11 +151,12 @@ class Sizing:
 
     def _final_trial(self, labels: IntArray, size: int) -> Trial:
         if size not in self.final_trials:
-            split = self.splits.split(labels, self._number_of_parts(size))
+            split = self.splits.split(labels, self.number_of_parts(size))
             self.final_trials[size] = self.splits.try_split(split, labels)
         return self.final_trials[size]
 
-    def _number_of_parts(self, size: int) -> int:
+    def number_of_parts(self, size: int) -> int:
+        """Return how many parts of a size there are."""
         return max(1, -(-self.presolved.super_points.size // size))
 
     def _pilot(self, trial: Trial, size: int, seconds: float) -> Pilot:
