@@ -38,6 +38,8 @@ class Pass:
         Of those that are done, together.
     seconds, overrun
         See :class:`~certimeans.search.parts.tasks.PartOutcome`; of all that are done.
+    longest_overrun
+        Of one part, in earlier passes, too.
     """
 
     n_parts: int
@@ -47,12 +49,14 @@ class Pass:
     value: float = 0.0
     seconds: float = 0.0
     overrun: float = 0.0
+    longest_overrun: float = 0.0
 
     def add(self, outcome: PartOutcome) -> None:
         """Count a part that is done."""
         self.done += 1
         self.seconds += outcome.seconds
         self.overrun += outcome.overrun
+        self.longest_overrun = max(self.longest_overrun, outcome.overrun)
         self.cost += outcome.cost
         self.value += outcome.value
 
@@ -174,14 +178,16 @@ class PassTasks:
             effort = replace(self.effort, iterations=self._iterations(self.quick, remaining, len(keys)))
             return PartTask(keys, parts, effort, seed=self.seed, seconds_left=seconds_left)
         share = _ROOM * remaining * self.capacity / max(1, self.now.left) - self.now.overrun / max(1, self.now.done)
-        has_share = self.is_first and math.isfinite(share)
+        # Parts that are cut short at the end of all time have to prove and hand over their bounds before it.
+        rest = remaining - self.now.longest_overrun
+        seconds = max(share, _LEAST_SHARE * self.useful_seconds) if self.is_first else rest
         return PartTask(
             keys,
             parts,
             replace(self.effort, gap=self.budget.allowed(self.now)),
             self.template,
             self.seed,
-            max(share, _LEAST_SHARE * self.useful_seconds) if has_share else None,
+            max(0.0, min(seconds, rest)) if math.isfinite(seconds) else None,
             seconds_left,
             wants_template=self.template is None,
             starts=tuple(map(self.start_of, keys)),

@@ -14,6 +14,10 @@ _FAR = 2.0
 """So many times the gap: parts that are cut short there are too large."""
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""
+_STRETCH = 8.0
+"""Parts may need so many times the time that there is until their bounds stall: most of the gain comes early."""
+_STEP = math.sqrt(2.0)
+"""From one size to the next larger one."""
 _MOSTLY = 0.5
 """If this share of the loss is due to the size of parts, larger ones are tried, however little time there is."""
 _QUICK = 60.0
@@ -120,6 +124,7 @@ def choose_size(
     own_loss: Callable[[int], float] = lambda _: 0.0,
     tuned_loss: Callable[[int], float] | None = None,
     has_time: Callable[[], bool] = lambda: True,
+    scout: Callable[[int, float], Pilot] | None = None,
 ) -> int:
     """Choose the size whose parts reach the gap soonest, or come closest to it in the time that there is.
 
@@ -134,6 +139,8 @@ def choose_size(
         Estimates the same if more points are shared, where that is worth it; it takes longer to say.
     has_time
         Whether there is time for pilots of another size.
+    scout
+        Bounds some parts that are too small, within so many seconds each, to learn how much bounds lose.
     """
     known: dict[int, Pilot] = {}
 
@@ -164,7 +171,7 @@ def choose_size(
         """Whether there is too little time for a size by far: pilots of smaller parts are well spent then."""
         return known[size].is_cut_short and merit(size)[0] > _FAR * given.gap
 
-    best = first = _first_to_look_at(given, own_loss, tuned_loss or own_loss)
+    best = first = _large_enough(given, _first_to_look_at(given, own_loss, tuned_loss or own_loss), scout, own_loss)
     look_at(best)
     while (larger := min(given.largest, 2 * best)) > best and may_be_larger(best) and has_time():
         look_at(larger)
@@ -201,6 +208,32 @@ def _first_to_look_at(
             sizes[-1] = between
     to_tune = sizes[-2:] if is_enough else sizes
     return next((size for size in to_tune if tuned_loss(size) <= _HOPELESS * given.gap), given.first)
+
+
+def _large_enough(
+    given: Circumstances, size: int, scout: Callable[[int, float], Pilot] | None, own_loss: Callable[[int], float]
+) -> int:
+    """Return a size whose parts reach the gap if their bounds are like those of small parts, or the largest in time.
+
+    Bounds of large parts lose about as much as those of small ones, and take far longer to say so.
+
+    Parameters
+    ----------
+    size
+        The smallest size that may be enough: its parts lose little by clusterings of their own.
+    """
+    if scout is None or size <= given.first:
+        return size
+    smaller = max(given.first, size // 4)
+    n_parts = -(-given.size // smaller)
+    seen = scout(smaller, given.seconds * given.capacity / n_parts)
+    lost_by_bounds, takes = seen.loss - seen.own_loss, n_parts * seen.seconds / given.capacity
+    while size < given.largest and lost_by_bounds + own_loss(size) > given.gap:
+        larger = min(given.largest, round(_STEP * size))
+        if takes * (larger / smaller) ** math.log2(_GROWTH) > _STRETCH * given.seconds:
+            break
+        size = larger
+    return size
 
 
 def choose_quickly(

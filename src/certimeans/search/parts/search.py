@@ -246,7 +246,7 @@ class PartsSearch:
             self.deadline,
             self.settings,
             self.seed,
-            self._effort(),
+            self._effort(is_patient=self._is_patient()),
             _NEGLIGIBLE * self.limits.gap * cost if math.isfinite(cost) else 0.0,
             self._must_stop,
             self.n_threads,
@@ -266,7 +266,8 @@ class PartsSearch:
     def _pass(self, todo: list[Key], *, is_first: bool) -> bool:
         """Bound parts, those first that come first; say whether all were done."""
         assert self._split is not None and self._cover is not None  # noqa: S101, PT018  # set before
-        now = self._now = Pass(len(todo))
+        overrun = 0.0 if self._now is None else self._now.longest_overrun
+        now = self._now = Pass(len(todo), longest_overrun=overrun)
         tasks = self._tasks = PassTasks(
             now,
             self._part,

@@ -106,6 +106,7 @@ class Sizing:
             lambda size: self._plain_trial(rough, labels, size).unavoidable,
             lambda size: self.trial(rough, labels, size).unavoidable,
             lambda: self.splits.deadline.elapsed() < end,
+            lambda size, seconds: self._pilot(self._plain_trial(rough, labels, size), size, seconds),
         )
 
     def split_roughly(self, labels: IntArray) -> Split:
@@ -164,21 +165,24 @@ class Sizing:
         gap = allowance(self.splits.effort.gap, trial.unavoidable, self.splits.settings.parts.relaxation_share)
         effort = replace(self.splits.effort, gap=gap)
         keys = list(trial.parts)[: 1 + _PILOTS_PER_WORKER * self.workers.capacity]
-        first, *others = [PartTask((key,), (trial.parts[key],), effort, seed=self.splits.seed) for key in keys]
-        begun = self._first_pilot(first, self._nearest_template(size), seconds)
-        if begun is None or begun.template is None:
-            return Pilot(math.inf, math.inf, is_cut_short=True)
-        template = self.templates[size] = self.workers.send(begun.template)
+        pilots = [PartTask((key,), (trial.parts[key],), effort, seed=self.splits.seed) for key in keys]
+        start, proven = self._nearest_template(size), list[PartOutcome]()
+        if start is None or not trial.is_final:
+            begun = self._first_pilot(pilots[0], start, seconds)
+            if begun is None or begun.template is None:
+                return Pilot(math.inf, math.inf, is_cut_short=True)
+            start = self.templates[size] = self.workers.send(begun.template)
+            proven, pilots = [replace(begun, template=None)], pilots[1:] or pilots
         limit = max(_SHARE_FOR_ITERATIONS * seconds, seconds - _MOST_FOR_PROVING) if math.isfinite(seconds) else None
-        tasks = {task.keys[0]: replace(task, template=template, seconds=limit) for task in others or [first]}
+        tasks = {task.keys[0]: replace(task, template=start, seconds=limit) for task in pilots}
         waiting, capacity = list(tasks), self.workers.capacity
-        proven = latest = self._bounded(waiting[:capacity], tasks)
+        latest = self._bounded(waiting[:capacity], tasks)
         if latest and min(outcome.seconds for outcome in latest) < _SECONDS_TO_LOAD:
             # They may have waited for code to be loaded; others are more like what will come, and take little time.
+            proven += latest
             latest = self._bounded(waiting[capacity:], tasks) or latest
-            proven = [*proven, *latest]
         if trial.is_final:
-            self.proven[size] = [replace(begun, template=None), *proven]
+            self.proven[size] = [*proven, *latest]
         if not latest:
             return Pilot(math.inf, math.inf, is_cut_short=True)
         loss = _loss(latest)
