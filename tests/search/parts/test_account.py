@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from certimeans.bounds.parts.bounding import Effort
+from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.search.parts.account import budget_for, worth_another_time
 from certimeans.search.parts.cover import Cover, Known
-from certimeans.search.parts.passes import Budget, Pass
+from certimeans.search.parts.passes import Budget, Pass, PassTasks
 
 SETTINGS = PartSettings(margin=1.0, relaxation_share=0.2)
 
@@ -45,6 +48,20 @@ def test_no_part_aims_at_nothing() -> None:
     assert Budget(0.01, 400.0, 0.0, 0.2, 0.001).allowed(all_lost) == pytest.approx(0.001)
     assert Budget(0.01, 400.0, 0.05, 0.2, 0.001).allowed(Pass(4)) == pytest.approx(0.01)
     assert budget_for([(3,)], four_parts(9.0, 9.0, 9.0), 0.0, 400.0, 0.01, 0.0, SETTINGS).floor == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize(
+    ("is_first", "left", "overrun", "expected"),
+    [(True, 4, 0.0, 42.5), (True, 1, 30.0, 70.0), (False, 4, 30.0, 70.0), (False, 4, 200.0, 0.0)],
+)
+def test_the_last_parts_in_time_are_stopped_early_enough_to_be_proven(
+    is_first: bool, left: int, overrun: float, expected: float
+) -> None:
+    """100 s are left: a share of it for each part at first, and never the seconds that a proof has taken."""
+    now = replace(Pass(left), longest_overrun=overrun)
+    part = cast("Part", None)  # it is only handed on
+    tasks = PassTasks(now, lambda _: part, Effort(0.01, 1), Budget(0.01, 400.0, 0.0, 0.2, 0.001), 2, lambda: 100.0, 0.0)
+    assert replace(tasks, is_first=is_first).make(((0,),)).seconds == pytest.approx(expected)
 
 
 def test_parts_are_bounded_again_if_their_bounds_are_to_blame() -> None:

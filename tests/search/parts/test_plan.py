@@ -93,6 +93,42 @@ def test_pilots_begin_with_the_smallest_size_that_may_be_enough() -> None:
     assert looked_at == [400]
 
 
+@pytest.mark.parametrize(
+    ("by_bounds", "seconds", "expected"),
+    [
+        (5e-4, math.inf, 800),  # and 0.04 % by own clusterings: enough
+        (7e-4, math.inf, 1131),  # 0.028 % are left: a step larger
+        (9e-4, math.inf, 1600),  # nothing is enough: the largest
+        (9e-4, 12.5, 800),  # 50 scouts' parts take 6 s, parts of 800 points 96 s, which is within eight times 12.5 s
+        (9e-4, 1e-3, 566),  # no time for more than the smallest size that may be enough
+    ],
+)
+def test_small_pilots_say_how_large_parts_have_to_be(by_bounds: float, seconds: float, expected: int) -> None:
+    """Bounds of large parts lose about as much as those of small ones, and take far longer to say so."""
+    scouted, looked_at = [], []
+
+    def scout(size: int, _: float) -> Pilot:
+        scouted.append(size)
+        return Pilot(by_bounds + 0.32 / size, 0.24, own_loss=0.32 / size)
+
+    def pilot(size: int, _: float) -> Pilot:
+        looked_at.append(size)
+        return Pilot(9e-4, 1e-3)
+
+    choose_size(given(first=200, seconds=seconds), pilot, lambda size: 0.32 / size, scout=scout)
+    assert scouted == [200]
+    assert looked_at[0] == expected
+
+
+def test_parts_that_may_be_small_need_no_scouts() -> None:
+    """The usual size loses next to nothing by own clusterings: its own pilots say the rest."""
+
+    def scout(*_: float) -> Pilot:
+        raise AssertionError
+
+    assert choose_size(given(), law(8e-4, 0.1), scout=scout) == 400
+
+
 @pytest.mark.parametrize(("loss", "expected"), [(5.9e-4, 566), (6.1e-4, 800)])
 def test_a_size_between_two_doubled_ones_may_be_enough(loss: float, expected: int) -> None:
     """400 are too few and 800 enough; 566 take half of the time for each part."""

@@ -1,19 +1,46 @@
-"""What parts lose: by the split, by clusterings of their own, and by bounds that could be better."""
+"""What parts may lose and how long they may take, and what they have lost."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
+from certimeans.bounds.parts.bounding import Effort
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.search.parts.cover import Cover
 from certimeans.search.parts.passes import Budget
 from certimeans.search.parts.tasks import Key
+from certimeans.search.settings import NodeSettings
 
+_SECONDS_AT_THE_END, _SECONDS_PER_POINT, _MOST_RESERVED = 0.5, 2e-6, 0.04
 _LEAST = 0.1  # of the gap: parts aim at no less
 _CLOSER = 0.25  # bounds of parts that are bounded again may come so much closer to their own clusterings
 _MOST_TO_GAIN = 0.6  # of what bounds have lost can be gained by going on with them
+
+
+def usual_effort(settings: NodeSettings, gap: float, *, has_clustering: bool, is_patient: bool) -> Effort:
+    """Return how far to bound parts, as long as nothing is known about any of them.
+
+    Parameters
+    ----------
+    gap
+        To be reached by all of them together, relatively.
+    has_clustering
+        Whether parts follow a clustering of the whole.
+    is_patient
+        Whether parts go on while their bounds rise slowly.
+    """
+    parts, cutting_planes = settings.parts, settings.cutting_planes
+    if is_patient:
+        cutting_planes = replace(cutting_planes, patience=max(parts.patience, cutting_planes.patience))
+    return Effort(parts.margin * gap, parts.searches, follows_clustering=has_clustering, cutting_planes=cutting_planes)
+
+
+def time_reserved(n_points: int, seconds: float) -> float:
+    """Return how much of the time that there is goes into putting everything away in the end."""
+    return min(_SECONDS_AT_THE_END + _SECONDS_PER_POINT * n_points, _MOST_RESERVED * seconds)
 
 
 def budget_for(  # all that it depends on

@@ -21,7 +21,7 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.coordinator import SearchOutcome
 from certimeans.search.incumbent import Incumbent
 from certimeans.search.limits import Limits, Progress, reason_to_stop
-from certimeans.search.parts.account import budget_for, short_parts, worth_another_time
+from certimeans.search.parts.account import budget_for, short_parts, time_reserved, usual_effort, worth_another_time
 from certimeans.search.parts.choice import PartSize
 from certimeans.search.parts.clustering import ClusteringSearch
 from certimeans.search.parts.cover import Cover, Known
@@ -46,7 +46,6 @@ _LITTLE = 0.05  # of the gap: what splitting may cost for parts to be made of sm
 _LEAST_GAIN = 0.1  # of what is missing: parts that gained less were bounded again in vain
 _FEW_PARTS, _SECONDS_BETWEEN_NEWS = 200, 0.1  # each of a few parts is announced; more come in by the hundred
 _SHARE_FOR_FIRST_PASS = 0.06  # of the time: for a bound to begin with
-_MOST_RESERVE, _SHARE_RESERVED, _SECONDS_PER_POINT = 0.5, 0.04, 2e-6
 
 
 class PartsSearch:
@@ -95,8 +94,7 @@ class PartsSearch:
         self._quick: QuickPilots | None = None  # if time is short
         self._told = -math.inf  # when the parts that came in were last announced
         self._n_cuts = 0
-        at_the_end = _MOST_RESERVE + _SECONDS_PER_POINT * presolved.instance.n_points
-        self._reserve = min(at_the_end, _SHARE_RESERVED * deadline.remaining())  # to put everything away
+        self._reserve = time_reserved(presolved.instance.n_points, deadline.remaining())
         self._root_seconds = 0.0
         self._dispatcher = Dispatcher(workers, self._take, self._must_stop)
 
@@ -225,15 +223,8 @@ class PartsSearch:
         return clusterings.labels_to_follow()
 
     def _effort(self, *, is_patient: bool = False) -> Effort:
-        settings, cutting_planes = self.settings.parts, self.settings.cutting_planes
-        if is_patient:
-            cutting_planes = replace(cutting_planes, patience=max(settings.patience, cutting_planes.patience))
-        return Effort(
-            settings.margin * self.limits.gap,
-            settings.searches,
-            follows_clustering=self.incumbent.clustering is not None,
-            cutting_planes=cutting_planes,
-        )
+        has_clustering = self.incumbent.clustering is not None
+        return usual_effort(self.settings, self.limits.gap, has_clustering=has_clustering, is_patient=is_patient)
 
     def _is_patient(self) -> bool:
         """Whether parts have no more than their share of the time, or cannot be united."""
