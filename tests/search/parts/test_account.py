@@ -51,17 +51,17 @@ def test_no_part_aims_at_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("is_first", "left", "overrun", "expected"),
+    ("shares_time", "left", "overrun", "expected"),
     [(True, 4, 0.0, 42.5), (True, 1, 30.0, 70.0), (False, 4, 30.0, 70.0), (False, 4, 200.0, 0.0)],
 )
 def test_the_last_parts_in_time_are_stopped_early_enough_to_be_proven(
-    is_first: bool, left: int, overrun: float, expected: float
+    shares_time: bool, left: int, overrun: float, expected: float
 ) -> None:
     """100 s are left: a share of it for each part at first, and never the seconds that a proof has taken."""
     now = replace(Pass(left), longest_overrun=overrun)
     part = cast("Part", None)  # it is only handed on
     tasks = PassTasks(now, lambda _: part, Effort(0.01, 1), Budget(0.01, 400.0, 0.0, 0.2, 0.001), 2, lambda: 100.0, 0.0)
-    assert replace(tasks, is_first=is_first).make(((0,),)).seconds == pytest.approx(expected)
+    assert replace(tasks, shares_time=shares_time).make(((0,),)).seconds == pytest.approx(expected)
 
 
 def test_parts_are_bounded_again_if_their_bounds_are_to_blame() -> None:

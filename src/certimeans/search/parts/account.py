@@ -79,9 +79,10 @@ def budget_for(  # all that it depends on
 
 
 def short_parts(cover: Cover, given_up: Sequence[Key] = ()) -> list[Key]:
-    """Return the parts about which more can be proven than was, those first that lose most."""
-    short = (key for key in cover.tops if key in cover.known and cover.known[key].is_short and key not in given_up)
-    return sorted(short, key=lambda key: -cover.loss(key))
+    """Return the parts about which more can be proven than was, those first about which most can."""
+    known = {key: one for key in cover.tops if (one := cover.known.get(key)) is not None and key not in given_up}
+    to_gain = {key: min(one.own_cost, one.cost) - cover.value(key) for key, one in known.items() if one.is_short}
+    return sorted(to_gain, key=lambda key: -to_gain[key])
 
 
 def worth_another_time(cover: Cover, cost: float, gap: float) -> list[Key]:

@@ -143,8 +143,8 @@ class PassTasks:
         Of the run.
     useful_seconds
         What a pilot took.
-    is_first
-        Whether each part has a share of the time: later passes take the parts first that lose most.
+    shares_time
+        Whether each part has a share of the time; if not, those that come first may take all of it.
     quick
         How long parts take that have so many iterations; without it, each goes as far as its effort says.
     template
@@ -162,7 +162,7 @@ class PassTasks:
     seconds_per_task: float
     seed: int = 0
     useful_seconds: float = 0.0
-    is_first: bool = True
+    shares_time: bool = True
     quick: QuickPilots | None = None
     template: Template | Path | None = None
     start_of: Callable[[Key], Stored | None] = _nothing
@@ -180,7 +180,7 @@ class PassTasks:
         share = _ROOM * remaining * self.capacity / max(1, self.now.left) - self.now.overrun / max(1, self.now.done)
         # Parts that are cut short at the end of all time have to prove and hand over their bounds before it.
         rest = remaining - self.now.longest_overrun
-        seconds = max(share, _LEAST_SHARE * self.useful_seconds) if self.is_first else rest
+        seconds = max(share, _LEAST_SHARE * self.useful_seconds) if self.shares_time else rest
         return PartTask(
             keys,
             parts,

@@ -155,24 +155,21 @@ class PartsSearch:
                 sizing = self._sizing()
                 done = {p for proof in self._stored(plan) for p in proof.key}
                 if self.part_size == "auto" and len(done) < split.n_parts:
-                    quick = sizing.choose_quickly(sizing.split_roughly(self._labels), self._labels)
-                    if quick.is_ample:
-                        self._first_pass(sizing, quick)  # as the earlier run did, whose bound must not be lost
+                    chosen = sizing.choose_quickly(sizing.split_roughly(self._labels), self._labels)
+                    if chosen.is_ample:
+                        self._first_pass(sizing, chosen)  # as the earlier run did, whose bound must not be lost
                 self._own_loss = sizing.splits.try_split(split, self._labels).own_loss
         self._split, self._cover = split, Cover(split.n_parts)
         for p, pieces in enumerate(self._pieces):
             self._cover.put_inside((p,), pieces)
         for outcome in self._piloted:
-            # Pilots were given up early; if parts are bounded with patience, they go on, too.
-            is_short = outcome.is_cut_short or (outcome.is_given_up and self._is_patient())
-            self._cover.take(outcome.key, self.store.save(replace(outcome, is_cut_short=is_short), self.limits.gap))
+            self._cover.take(outcome.key, self.store.save(outcome, self.limits.gap))
         if plan is not None:
             self._prove_stored(plan)
-        todo = [key for key in self._cover.tops if key not in self._cover.known] + short_parts(self._cover)
-        is_first = True
-        while self._pass(todo, is_first=is_first) and not self._must_stop():
-            is_first = False
-            todo = self._again() or self._unite()
+        todo, quick, shares_time = [key for key in self._cover.tops if key not in self._cover.known], self._quick, True
+        while self._pass(todo, quick, shares_time=shares_time) and not self._must_stop():
+            again, quick = self._again(), None
+            todo, shares_time = again or self._unite(), bool(again)
             if not todo:
                 return
 
@@ -203,12 +200,12 @@ class PartsSearch:
         if min(quick.totals.values()) > seconds:
             return None
         iterations = quick.iterations_within(seconds if math.isfinite(seconds) else 0.0)
-        self._quick = replace(quick, iterations=iterations, most=iterations)
+        quick = replace(quick, iterations=iterations, most=iterations)
         self._split = sizing.splits.split(self._labels, sizing.number_of_parts(quick.size))
         self._cover, self._is_passing = Cover(self._split.n_parts), True
-        self._pass(self._cover.tops, is_first=True)
+        self._pass(self._cover.tops, quick)
         self._first = self._split, self._cover
-        self._quick = self._split = self._cover = self._now = None
+        self._split = self._cover = self._now = None
         self._is_passing = False
         if self._must_stop():
             raise StoppedError
@@ -254,7 +251,7 @@ class PartsSearch:
             if not Dispatcher(self.workers, proving.take, self._must_stop).run(keys, proving.make, proving.batch):
                 return
 
-    def _pass(self, todo: list[Key], *, is_first: bool) -> bool:
+    def _pass(self, todo: list[Key], quick: QuickPilots | None, *, shares_time: bool = True) -> bool:
         """Bound parts, those first that come first; say whether all were done."""
         assert self._split is not None and self._cover is not None  # noqa: S101, PT018  # set before
         overrun = 0.0 if self._now is None else self._now.longest_overrun
@@ -269,8 +266,8 @@ class PartsSearch:
             self.settings.parts.seconds_per_task if self.workers.takes_batches else 0.0,
             self.seed,
             self._useful_seconds,
-            is_first,
-            self._quick if is_first else None,
+            shares_time,
+            quick,
             self._template,
             self._proof_of,
         )

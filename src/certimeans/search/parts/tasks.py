@@ -83,8 +83,6 @@ class PartOutcome:
         put away after the last iteration.
     is_cut_short
         Whether the time for it ended before the bound was as good as it was meant to be.
-    is_given_up
-        Whether it was not expected to become so.
     template
         What other parts may start from, if it was asked for.
     """
@@ -100,7 +98,6 @@ class PartOutcome:
     rounds: int = 0
     n_cuts: int = 0
     is_cut_short: bool = False
-    is_given_up: bool = False
     template: Template | None = None
 
 
@@ -141,7 +138,6 @@ def _outcome(key: Key, part: Part, bound: PartBound, task: PartTask) -> PartOutc
         rounds=bound.rounds,
         n_cuts=bound.n_cuts,
         is_cut_short=is_cut_short,
-        is_given_up=bound.reason is StopReason.STALLED,
         template=template,
     )
 
