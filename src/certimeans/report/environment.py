@@ -11,7 +11,7 @@ from pathlib import Path
 from certimeans._version import __version__
 
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
-_WRITTEN = ("benchmarks/results", "docs/images")
+_WRITTEN = ("benchmarks/results", "docs/images", "*.md")
 
 
 def describe_environment() -> list[tuple[str, str]]:
@@ -49,14 +49,15 @@ def processor() -> str:
 def commit() -> str | None:
     """Return the commit if the package runs from a checkout of its own repository, with ``-dirty`` if it was edited.
 
-    Tables and pictures that benchmarks write do not count: the first one would make all that follow it dirty.
+    Texts, and tables and pictures that benchmarks write, do not count: the commit is the last one that changed anything
+    else, so that measurements of several days name the same one as long as the same program was measured.
     """
     package = Path(__file__).parents[1]
     if not (package.parents[1] / ".git").exists():
         return None
-    revision = _git(package, "describe", "--always")
-    written = [f":(top,exclude){folder}" for folder in _WRITTEN]
-    edited = _git(package, "status", "--porcelain", "--untracked-files=no", "--", ":/", *written)
+    program = [":/", *(f":(top,exclude){written}" for written in _WRITTEN)]
+    revision = _git(package, "log", "-1", "--format=%h", "--", *program)
+    edited = _git(package, "status", "--porcelain", "--untracked-files=no", "--", *program)
     return f"{revision}-dirty" if revision and edited else revision or None
 
 
