@@ -13,6 +13,7 @@ from certimeans.commands.parsing import Parser, parse
 from certimeans.commands.streams import usable_streams
 from certimeans.errors import ArgumentError, CertimeansError, InfeasibleError, InputError
 from certimeans.printing import harmless
+from certimeans.search.background import end_process_if_busy
 
 _OPTIONS = {
     "n_clusters": "-k",
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with usable_streams():
         code = _run(command, options)
     gc.freeze()
+    end_process_if_busy(code)
     return code
 
 

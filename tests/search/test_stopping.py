@@ -190,15 +190,23 @@ def test_a_shorter_deadline_ends_with_the_longer_one() -> None:
     assert Deadline(0.0).within(50).passed()
 
 
-def test_a_process_with_work_left_behind_ends_with_its_own_status() -> None:
-    """What was written arrives, and the exit status is the program's; exit handlers of Python still run."""
+@pytest.mark.parametrize(
+    ("work", "ending"),
+    [
+        ("(time.sleep, 60)", "raise SystemExit(3)"),
+        ("(time.sleep, 60)", "end_process_if_busy(3); print('too far')"),
+        ("(int).result(); time.sleep(0.1)", "end_process_if_busy(4); sys.exit(3)"),
+    ],
+)
+def test_a_process_with_work_left_behind_ends_with_its_own_status(work: str, ending: str) -> None:
+    """What was written arrives, and the exit status is the program's; exit handlers of Python still run, once."""
     code = (
-        "import atexit, time\n"
-        "from certimeans.search.background import in_background\n"
+        "import atexit, sys, time\n"
+        "from certimeans.search.background import end_process_if_busy, in_background\n"
         "atexit.register(print, 'handler')\n"
-        "in_background(time.sleep, 60)\n"
+        f"in_background{work}\n"
         "print('written')\n"
-        "raise SystemExit(3)\n"
+        f"{ending}\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30)
     assert (done.returncode, done.stdout.split(), done.stderr) == (3, ["written", "handler"], "")
