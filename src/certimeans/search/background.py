@@ -65,7 +65,7 @@ def end_process_if_busy(code: int) -> None:
     """
     if not any(thread.name == _NAME for thread in threading.enumerate()):
         return
-    atexit._run_exitfuncs()  # noqa: SLF001  # temporary folders, and processes of others
+    atexit._run_exitfuncs()  # temporary folders, and processes of others
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # closed, full, or not there
             stream.flush()

@@ -99,7 +99,7 @@ def test_pilots_begin_with_the_smallest_size_that_may_be_enough() -> None:
         (5e-4, math.inf, 800),  # and 0.04 % by own clusterings: enough
         (7e-4, math.inf, 1131),  # 0.028 % are left: a step larger
         (9e-4, math.inf, 1600),  # nothing is enough: the largest
-        (9e-4, 12.5, 800),  # 50 scouts' parts take 6 s, parts of 800 points 96 s, which is within eight times 12.5 s
+        (9e-4, 20.0, 800),  # 50 scouts' parts take 6 s, parts of 800 points 24 s, of 1,131 more than 1.5 times 20 s
         (9e-4, 1e-3, 566),  # no time for more than the smallest size that may be enough
     ],
 )

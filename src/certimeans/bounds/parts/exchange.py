@@ -110,7 +110,7 @@ def match_means(  # noqa: PLR0913  # all that it depends on
     order = np.lexsort((pattern, group_of_part[part]))
     sorted_part, sorted_pattern = part[order], pattern[order]
     ends = np.searchsorted(group_of_part[sorted_part], np.arange(n_groups + 1))
-    entries = _gather(entries, order)
+    entries = gather(entries, order)
     states = [random_state([seed, 11, group]) for group in range(n_groups)]
     groups = range(1 if is_sample else n_groups)
 
@@ -153,7 +153,7 @@ def _match_groups(
     weights, sums = totals_of(entries, group_of_part[part], n_groups, k)
     before = group_of_part[part[some]]
     after = before.copy()
-    chosen, starts, random = _gather(entries, some), _pattern_starts(pattern[some]), random_state([seed, 13])
+    chosen, starts, random = gather(entries, some), _pattern_starts(pattern[some]), random_state([seed, 13])
     for _ in range(_SWEEPS_BETWEEN_GROUPS):
         sweep(chosen, after, weights, sums, starts, partners, random)
     moved = np.flatnonzero(before != after)
@@ -161,7 +161,7 @@ def _match_groups(
     part[entered] = part[left]
 
 
-def _gather(entries: Entries, blocks: IntArray) -> Entries:
+def gather(entries: Entries, blocks: IntArray) -> Entries:
     """Return the entries of some blocks, in their order."""
     counts = np.diff(entries.start)[blocks]
     start = np.concatenate([[0], np.cumsum(counts)])

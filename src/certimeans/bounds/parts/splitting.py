@@ -15,7 +15,7 @@ from certimeans.bounds.parts.exchange import Entries, loss_of, make_entries, mat
 from certimeans.bounds.parts.moments import with_second_moments
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.settings import PartSettings
-from certimeans.bounds.parts.units import centres_of, make_units
+from certimeans.bounds.parts.units import Units, centres_of, make_units
 from certimeans.deadline import Deadline
 from certimeans.presolve.contract import sum_by_group
 from certimeans.presolve.reduce import Presolved
@@ -176,16 +176,10 @@ def split_into_parts(  # noqa: PLR0913  # all that it depends on
         Whether only the first parts will be looked at.
     """
     settings = settings or PartSettings()
-    points, k = presolved.super_points, presolved.instance.n_clusters
-    weights, positions, _, scale = presolved.instance.scaled
-    assert positions is not None  # noqa: S101  # a Gram matrix is never split
-    units = make_units(points, labels, positions, weights, n_parts, settings)
-    offsets, d = units.offsets, units.offsets.shape[1]
-    if settings.match_shapes:
-        offsets = with_second_moments(units.weights, offsets, units.label, k)
-    entries = make_entries(units.block, units.label, units.weights, offsets, k)
+    k = presolved.instance.n_clusters
+    unit = presolved.instance.scaled.scale.unit
+    units, entries, d, patterns = make_blocks(presolved, labels, n_parts, settings)
     sizes = np.bincount(units.block)
-    patterns = _patterns(units.block, units.label, k)
     part = _deal(entries, d, sizes, patterns, n_parts, seed)
     loss = match_means(
         entries,
@@ -196,7 +190,7 @@ def split_into_parts(  # noqa: PLR0913  # all that it depends on
         settings,
         d,
         seed=seed,
-        negligible=negligible / scale.unit,
+        negligible=negligible / unit,
         deadline=deadline,
         n_threads=n_threads,
         is_sample=is_sample,
@@ -209,13 +203,46 @@ def split_into_parts(  # noqa: PLR0913  # all that it depends on
     shared = np.flatnonzero(~is_own)
     equal = np.full((n_parts, len(shared)), 1 / n_parts)
     shares = rounded_shares(equal, presolved.instance.weights[shared])
-    split = Split(start, order, shared, shares, loss * scale.unit)
+    split = Split(start, order, shared, shares, loss * unit)
     return replace(split, loss=loss_with_shares(presolved, split, labels)) if len(shared) else split
+
+
+class Blocks(NamedTuple):
+    """What is dealt out to parts.
+
+    Attributes
+    ----------
+    entries
+        What each block brings to clusters; columns that have no cost come after the first ``n_coordinates``.
+    """
+
+    units: Units
+    entries: Entries
+    n_coordinates: int
+    patterns: Patterns
+
+
+def make_blocks(presolved: Presolved, labels: IntArray, n_parts: int, settings: PartSettings) -> Blocks:
+    """Find out what stays together, and what exchanges are to match."""
+    points, k = presolved.super_points, presolved.instance.n_clusters
+    weights, positions, _, _ = presolved.instance.scaled
+    assert positions is not None  # noqa: S101  # a Gram matrix is never split
+    units = make_units(points, labels, positions, weights, n_parts, settings)
+    offsets = units.offsets
+    if settings.match_shapes:
+        offsets = with_second_moments(units.weights, offsets, units.label, k)
+    entries = make_entries(units.block, units.label, units.weights, offsets, k)
+    return Blocks(units, entries, units.offsets.shape[1], _patterns(units.block, units.label, k))
 
 
 def loss_with_shares(presolved: Presolved, split: Split, labels: IntArray) -> float:
     """Return what different means cost, shared points included, in the user's units."""
-    weights, positions, _, scale = presolved.instance.scaled
+    return loss_of(*cluster_totals(presolved, split, labels)) * presolved.instance.scaled.scale.unit
+
+
+def cluster_totals(presolved: Presolved, split: Split, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return W and S by part and cluster, shared points included; see :mod:`~certimeans.bounds.parts.exchange`."""
+    weights, positions, _, _ = presolved.instance.scaled
     assert positions is not None  # noqa: S101  # a Gram matrix is never split
     points, k = presolved.super_points, presolved.instance.n_clusters
     centres, _ = centres_of(points, labels)
@@ -231,7 +258,7 @@ def loss_with_shares(presolved: Presolved, split: Split, labels: IntArray) -> fl
         inside = label[own:] == cluster
         here[cluster::k] += shares[:, inside].sum(axis=1)
         sums[cluster::k] += shares[:, inside] @ offsets[own:][inside]
-    return loss_of(here, sums) * scale.unit
+    return here.reshape(-1, k), sums.reshape(split.n_parts, k, -1)
 
 
 def rounded_shares(fractions: FloatArray, weights: FloatArray) -> FloatArray:
@@ -244,7 +271,7 @@ def rounded_shares(fractions: FloatArray, weights: FloatArray) -> FloatArray:
     return shares
 
 
-class _Patterns(NamedTuple):
+class Patterns(NamedTuple):
     """Blocks by the labels they consist of: ``blocks[start[p]:start[p + 1]]`` are those of pattern p."""
 
     start: IntArray
@@ -258,7 +285,7 @@ class _Patterns(NamedTuple):
         return pattern
 
 
-def _patterns(block: IntArray, label: IntArray, k: int) -> _Patterns:
+def _patterns(block: IntArray, label: IntArray, k: int) -> Patterns:
     names = np.random.default_rng(k).integers(1, 2**62, size=k, dtype=np.int64)
     n_blocks = int(block.max(initial=-1)) + 1
     keys = np.zeros(n_blocks, dtype=np.int64)
@@ -266,11 +293,11 @@ def _patterns(block: IntArray, label: IntArray, k: int) -> _Patterns:
         np.add.at(keys, block, names[label])
     blocks = np.argsort(keys, kind="stable")
     first = np.flatnonzero(np.diff(keys[blocks], prepend=keys[blocks[:1]] - 1))
-    return _Patterns(np.append(first, n_blocks).astype(np.int64), blocks.astype(np.int64))
+    return Patterns(np.append(first, n_blocks).astype(np.int64), blocks.astype(np.int64))
 
 
 def _deal(
-    entries: Entries, n_coordinates: int, sizes: IntArray, patterns: _Patterns, n_parts: int, seed: int
+    entries: Entries, n_coordinates: int, sizes: IntArray, patterns: Patterns, n_parts: int, seed: int
 ) -> IntArray:
     """Deal out blocks: large ones to the parts that have least, single ones in order along their cluster's axis."""
     random = np.random.default_rng([seed, 7])

@@ -14,7 +14,7 @@ _FAR = 2.0
 """So many times the gap: parts that are cut short there are too large."""
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""
-_STRETCH = 8.0
+_STRETCH = 1.5
 """Parts may need so many times the time that there is until their bounds stall: most of the gain comes early."""
 _STEP = math.sqrt(2.0)
 """From one size to the next larger one."""
@@ -230,7 +230,8 @@ def _large_enough(
     lost_by_bounds, takes = seen.loss - seen.own_loss, n_parts * seen.seconds / given.capacity
     while size < given.largest and lost_by_bounds + own_loss(size) > given.gap:
         larger = min(given.largest, round(_STEP * size))
-        if takes * (larger / smaller) ** math.log2(_GROWTH) > _STRETCH * given.seconds:
+        # Each part starts from a solved one: its time grows with the square of its size, and there are fewer of them.
+        if takes * larger / smaller > _STRETCH * given.seconds:
             break
         size = larger
     return size

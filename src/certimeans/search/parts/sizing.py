@@ -34,12 +34,14 @@ _SHARE_FOR_QUICK_PARTS = 0.8  # splitting takes less then, and so does each part
 _QUICK_MARGIN = 0.9  # of the gap: a few pilots say no more about all parts
 _SECONDS_TO_HAND_OVER = 1e-3  # a part and its proof
 _SHARE_FOR_PILOT = 0.08
+_SHARE_FOR_BEST_SPLIT = 0.03
 _MOST_SHARES = 4.0  # of the time of a part may be taken by the first pilot
 _SHARE_FOR_PILOTS = 0.15  # after that no further sizes are looked at
 _NEARLY = 1.04  # what pilots aim at is reached if they are as close as that
 _SHARE_FOR_ITERATIONS = 0.6  # of the time for a pilot: the rest is for proving a bound and putting it away
 _MOST_FOR_PROVING = 0.1
 _PILOTS_PER_WORKER = 4
+_MORE_FOR_FINAL_PILOTS = 1.2  # times the share: what is proven about them counts, and to go on with it later costs more
 _FEW_PARTS = 150  # of so many, pilots are a share worth keeping, and a split that matches well is made in no time
 _SECONDS_TO_LOAD = 1.0  # a pilot that takes longer is believed at once
 
@@ -102,7 +104,7 @@ class Sizing:
         end = self.splits.deadline.elapsed() + _SHARE_FOR_PILOTS * self.splits.deadline.remaining()
         return choose_size(
             self._circumstances(),
-            lambda size, seconds: self._pilot(self.trial(rough, labels, size), size, seconds),
+            lambda size, seconds: self._pilot(self._best_trial(rough, labels, size), size, seconds),
             lambda size: self._plain_trial(rough, labels, size).unavoidable,
             lambda size: self.trial(rough, labels, size).unavoidable,
             lambda: self.splits.deadline.elapsed() < end,
@@ -139,6 +141,13 @@ class Sizing:
             self.trials[size] = found
         return self.trials[size]
 
+    def _best_trial(self, rough: Split, labels: IntArray, size: int) -> Trial:
+        """Spend more time on a split whose parts are going to be bounded."""
+        found = self.trial(rough, labels, size)
+        if found.is_final:
+            found = self.trials[size] = self.splits.redealt(found, labels, _SHARE_FOR_BEST_SPLIT)
+        return found
+
     def _plain_trial(self, rough: Split, labels: IntArray, size: int) -> Trial:
         """Do without tuning. Of few parts, each pilot is worth keeping: the split is final then."""
         if self.number_of_parts(size) <= _FEW_PARTS:
@@ -153,7 +162,7 @@ class Sizing:
     def _final_trial(self, labels: IntArray, size: int) -> Trial:
         if size not in self.final_trials:
             split = self.splits.split(labels, self.number_of_parts(size))
-            self.final_trials[size] = self.splits.try_split(split, labels)
+            self.final_trials[size] = self.splits.redealt(self.splits.try_split(split, labels), labels)
         return self.final_trials[size]
 
     def number_of_parts(self, size: int) -> int:
@@ -173,6 +182,8 @@ class Sizing:
                 return Pilot(math.inf, math.inf, is_cut_short=True)
             start = self.templates[size] = self.workers.send(begun.template)
             proven, pilots = [replace(begun, template=None)], pilots[1:] or pilots
+        if trial.is_final:
+            seconds *= _MORE_FOR_FINAL_PILOTS
         limit = max(_SHARE_FOR_ITERATIONS * seconds, seconds - _MOST_FOR_PROVING) if math.isfinite(seconds) else None
         tasks = {task.keys[0]: replace(task, template=start, seconds=limit) for task in pilots}
         waiting, capacity = list(tasks), self.workers.capacity

@@ -13,6 +13,7 @@ import numpy as np
 from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.parts.bounding import Effort, own_clustering
 from certimeans.bounds.parts.problem import Part, cost_of
+from certimeans.bounds.parts.redealing import redeal
 from certimeans.bounds.parts.splitting import Split, make_part, split_into_parts
 from certimeans.bounds.parts.tuning import tune_shares
 from certimeans.bounds.parts.units import centres_of
@@ -27,6 +28,9 @@ _SHARE_FOR_SPLIT = 0.15
 _FEW_SWEEPS = 3
 _SHARE_FOR_TUNING = 0.04
 _TUNING = 60.0  # seconds, without a time limit
+_SHARE_FOR_REDEALING = 0.01
+_MOST_TO_REDEAL = 500  # parts: more of them differ less, and take longer to look at
+_GOOD_ENOUGH = 0.05  # of the gap: what parts may lose by clusterings of their own without anybody noticing
 PARTS_TO_SEARCH = 16  # what parts can lose by clusterings of their own is searched for in so many
 _POLL_SECONDS = 0.05
 
@@ -105,8 +109,50 @@ class Splits:
         StoppedError
             If there is a reason to stop before that is done.
         """
-        found = self.try_split(self.split(labels, n_parts), labels)
+        found = self.redealt(self.try_split(self.split(labels, n_parts), labels), labels)
         return min(found, self.tuned(labels, n_parts), key=unavoidable) if self.loses_much(found) else found
+
+    def redealt(self, trial: Trial, labels: IntArray, share: float = _SHARE_FOR_REDEALING) -> Trial:
+        """Deal out again parts that lose much by clusterings of their own, two at a time.
+
+        Parameters
+        ----------
+        share
+            Of the time that is left.
+
+        Raises
+        ------
+        StoppedError
+            If there is a reason to stop before that is done.
+        """
+        n_parts, cost = trial.split.n_parts, cost_of(self.presolved.super_points, labels)
+        if not (1 < n_parts <= _MOST_TO_REDEAL and trial.unavoidable > _GOOD_ENOUGH * self.effort.gap and cost > 0):
+            return trial
+        deadline = self.deadline
+        if math.isfinite(deadline.remaining()):
+            deadline = deadline.within(share * deadline.remaining())
+
+        def own_loss(part: Part) -> float:
+            return own_clustering(part, self.effort, self.seed, deadline)[1] * part.cost(part.labels)
+
+        dealing = in_background(
+            redeal,
+            self.presolved,
+            labels,
+            trial.split,
+            own_loss,
+            settings=self.settings.parts,
+            good_enough=_GOOD_ENOUGH * self.effort.gap * cost,
+            negligible=self.negligible,
+            seed=self.seed,
+            deadline=deadline,
+            n_threads=self.n_threads,
+        )
+        split, losses = self._awaited(dealing)
+        parts: dict[Key, Part] = {(p,): make_part(self.presolved, split, labels, (p,)) for p in range(n_parts)}
+        costs = [part.cost(part.labels) for part in parts.values()]
+        own_losses = [loss / own if own > 0 else 0.0 for loss, own in zip(losses.tolist(), costs, strict=True)]
+        return Trial(split, dict(zip(parts, own_losses, strict=True)), parts, split.loss / cost, is_final=True)
 
     def loses_much(self, trial: Trial) -> bool:
         """Whether parts lose so much that more points should be shared."""
@@ -116,13 +162,20 @@ class Splits:
         """Split, with more points that are shared, and tune their shares."""
         settings = self.settings.parts
         more = replace(settings, share_above=settings.share_above_then, most_shared=settings.most_shared_then)
-        split = replace(self, settings=replace(self.settings, parts=more)).split(labels, n_parts)
+        splits = replace(self, settings=replace(self.settings, parts=more))
+        redealt = splits.redealt(splits.try_split(splits.split(labels, n_parts), labels), labels)
         seconds = _SHARE_FOR_TUNING * self.deadline.remaining() if math.isfinite(self.deadline.remaining()) else _TUNING
         deadline = self.deadline.within(seconds)
         tuning = in_background(
-            tune_shares, self.presolved, split, labels, seed=self.seed, deadline=deadline, n_threads=self.n_threads
+            tune_shares,
+            self.presolved,
+            redealt.split,
+            labels,
+            seed=self.seed,
+            deadline=deadline,
+            n_threads=self.n_threads,
         )
-        return self.try_split(self._awaited(tuning), labels)
+        return min(redealt, self.try_split(self._awaited(tuning), labels), key=unavoidable)
 
     def try_split(self, split: Split, labels: IntArray) -> Trial:
         """Look for clusterings of their own that some parts of a split have, which is final."""
