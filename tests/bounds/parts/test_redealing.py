@@ -14,8 +14,8 @@ from certimeans.presolve.reduce import Presolved, presolve
 from certimeans.problem.instance import Instance
 
 
-def own_loss(part: Part) -> float:
-    return own_clustering(part, Effort(1e-3, 4), 0, Deadline())[1] * part.cost(part.labels)
+def own_loss(part: Part, is_thorough: bool = True) -> float:  # called by place
+    return own_clustering(part, Effort(1e-3, 4 if is_thorough else 1), 0, Deadline())[1] * part.cost(part.labels)
 
 
 def overlapping(**constraints: object) -> tuple[Presolved, np.ndarray, Split]:

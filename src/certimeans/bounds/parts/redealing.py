@@ -31,7 +31,7 @@ def redeal(  # noqa: PLR0913  # all that it depends on
     presolved: Presolved,
     labels: IntArray,
     split: Split,
-    own_loss: Callable[[Part], float],
+    own_loss: Callable[[Part, bool], float],
     *,
     settings: PartSettings | None = None,
     good_enough: float = 0.0,
@@ -47,8 +47,8 @@ def redeal(  # noqa: PLR0913  # all that it depends on
     labels
         The clustering of the super-points that the split follows.
     own_loss
-        Returns how much cheaper the own clustering of a part is than the whole's, in the user's units. It is called in
-        several threads.
+        Returns how much cheaper the own clustering of a part is than the whole's, in the user's units, after a thorough
+        search or a quick one, which may find less. It is called in several threads.
     good_enough
         All parts together may lose that much, in the user's units.
     negligible
@@ -63,9 +63,9 @@ def redeal(  # noqa: PLR0913  # all that it depends on
     random = np.random.default_rng([seed, 17])
     with ThreadPoolExecutor(n_threads) as pool:
 
-        def losses_of(some: Split) -> FloatArray:
+        def losses_of(some: Split, *, is_thorough: bool = True) -> FloatArray:
             parts = (make_part(presolved, some, labels, (p,)) for p in range(some.n_parts))
-            return np.array(list(pool.map(own_loss, parts)))
+            return np.array(list(pool.map(own_loss, parts, [is_thorough] * some.n_parts)))
 
         losses = losses_of(split)
         totals = [float(losses.sum())]
@@ -74,10 +74,12 @@ def redeal(  # noqa: PLR0913  # all that it depends on
             second = random.choice(np.delete(np.arange(split.n_parts), first))
             pair = np.array([first, second])
             dealt = dealer.deal(pair, random)
-            new = losses_of(dealt)
-            if new.sum() + dealt.loss < losses[pair].sum() + dealer.loss(pair) and not deadline.passed():
-                dealer.keep(pair, dealt)
-                losses[pair] = new
+            most = losses[pair].sum() + dealer.loss(pair) - dealt.loss
+            if losses_of(dealt, is_thorough=False).sum() < most:  # most are found out by that
+                new = losses_of(dealt)
+                if new.sum() < most and not deadline.passed():
+                    dealer.keep(pair, dealt)
+                    losses[pair] = new
             totals.append(float(losses.sum()))
     return dealer.split(), losses
 

@@ -228,7 +228,7 @@ def _large_enough(
     n_parts = -(-given.size // smaller)
     seen = scout(smaller, given.seconds * given.capacity / n_parts)
     lost_by_bounds, takes = seen.loss - seen.own_loss, n_parts * seen.seconds / given.capacity
-    while size < given.largest and lost_by_bounds + own_loss(size) > given.gap:
+    while size < given.largest and (lost_by_bounds > given.gap or lost_by_bounds + own_loss(size) > given.gap):
         larger = min(given.largest, round(_STEP * size))
         # Each part starts from a solved one: its time grows with the square of its size, and there are fewer of them.
         if takes * larger / smaller > _STRETCH * given.seconds:

@@ -132,8 +132,9 @@ class Splits:
         if math.isfinite(deadline.remaining()):
             deadline = deadline.within(share * deadline.remaining())
 
-        def own_loss(part: Part) -> float:
-            return own_clustering(part, self.effort, self.seed, deadline)[1] * part.cost(part.labels)
+        def own_loss(part: Part, is_thorough: bool) -> float:  # called by place only
+            effort = self.effort if is_thorough else replace(self.effort, searches=1)
+            return own_clustering(part, effort, self.seed, deadline)[1] * part.cost(part.labels)
 
         dealing = in_background(
             redeal,
