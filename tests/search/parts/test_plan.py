@@ -99,7 +99,7 @@ def test_pilots_begin_with_the_smallest_size_that_may_be_enough() -> None:
         (5e-4, math.inf, 800),  # and 0.04 % by own clusterings: enough
         (7e-4, math.inf, 1131),  # 0.028 % are left: a step larger
         (9e-4, math.inf, 1600),  # nothing is enough: the largest
-        (9e-4, 20.0, 800),  # 50 scouts' parts take 6 s, parts of 800 points 24 s, of 1,131 more than 1.5 times 20 s
+        (9e-4, 15.0, 800),  # 50 scouts' parts take 6 s, parts of 800 points 24 s, of 1,131 more than twice 15 s
         (9e-4, 1e-3, 566),  # no time for more than the smallest size that may be enough
     ],
 )
@@ -117,6 +117,24 @@ def test_small_pilots_say_how_large_parts_have_to_be(by_bounds: float, seconds: 
 
     choose_size(given(first=200, seconds=seconds), pilot, lambda size: 0.32 / size, scout=scout)
     assert scouted == [200]
+    assert looked_at[0] == expected
+
+
+@pytest.mark.parametrize(("capacity", "expected"), [(1, 800), (2, 566)])
+def test_few_parts_for_each_worker_have_no_more_than_the_time_there_is(capacity: int, expected: int) -> None:
+    """Five parts of 800 take 19.2 s instead of 12: fine for one worker, but two have no three rounds of them."""
+    looked_at: list[int] = []
+
+    def pilot(size: int, _: float) -> Pilot:
+        looked_at.append(size)
+        return Pilot(9e-4, 1e-3)
+
+    choose_size(
+        given(size=4000, first=200, seconds=12.0, capacity=capacity),
+        pilot,
+        lambda size: 0.32 / size,
+        scout=lambda *_: Pilot(9e-4 + 0.32 / 200, 0.24 * capacity, own_loss=0.32 / 200),
+    )
     assert looked_at[0] == expected
 
 
