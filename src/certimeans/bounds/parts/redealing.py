@@ -22,7 +22,7 @@ from certimeans.bounds.parts.splitting import Split, cluster_totals, make_blocks
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import Presolved
 
-_TRIES = 8  # for each part at most
+_TRIES = 40  # for each part at most
 _TRIES_IN_VAIN = 2  # for each part, after which what they gained is looked at
 _LEAST_GAIN = 0.05  # of what is lost, by so many tries
 

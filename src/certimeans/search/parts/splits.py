@@ -28,7 +28,7 @@ _SHARE_FOR_SPLIT = 0.15
 _FEW_SWEEPS = 3
 _SHARE_FOR_TUNING = 0.04
 _TUNING = 60.0  # seconds, without a time limit
-_SHARE_FOR_REDEALING = 0.01
+_SHARE_FOR_REDEALING, _REDEALING = 0.01, 60.0  # the same
 _MOST_TO_REDEAL = 500  # parts: more of them differ less, and take longer to look at
 _GOOD_ENOUGH = 0.05  # of the gap: what parts may lose by clusterings of their own without anybody noticing
 PARTS_TO_SEARCH = 16  # what parts can lose by clusterings of their own is searched for in so many
@@ -128,9 +128,8 @@ class Splits:
         n_parts, cost = trial.split.n_parts, cost_of(self.presolved.super_points, labels)
         if not (1 < n_parts <= _MOST_TO_REDEAL and trial.unavoidable > _GOOD_ENOUGH * self.effort.gap and cost > 0):
             return trial
-        deadline = self.deadline
-        if math.isfinite(deadline.remaining()):
-            deadline = deadline.within(share * deadline.remaining())
+        remaining = self.deadline.remaining()
+        deadline = self.deadline.within(share * remaining if math.isfinite(remaining) else _REDEALING)
 
         def own_loss(part: Part, is_thorough: bool) -> float:  # called by place only
             effort = self.effort if is_thorough else replace(self.effort, searches=1)
