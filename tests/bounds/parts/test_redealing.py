@@ -32,6 +32,14 @@ def overlapping(**constraints: object) -> tuple[Presolved, np.ndarray, Split]:
     return presolved, labels, split_into_parts(presolved, labels, 6)
 
 
+def redealt_split(
+    presolved: Presolved, labels: np.ndarray, split: Split, **options: object
+) -> tuple[Split, np.ndarray]:
+    found = redeal(presolved, labels, split, own_loss, **options)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
 def losses_of(presolved: Presolved, labels: np.ndarray, split: Split) -> list[float]:
     return [own_loss(make_part(presolved, split, labels, (p,))) for p in range(split.n_parts)]
 
@@ -40,7 +48,7 @@ def test_parts_lose_less_and_still_match() -> None:
     """Every point stays in one part, of the same size as before; what is said about the new parts is true of them."""
     presolved, labels, split = overlapping()
     before = sum(losses_of(presolved, labels, split))
-    redealt, losses = redeal(presolved, labels, split, own_loss)
+    redealt, losses = redealt_split(presolved, labels, split)
     assert losses.sum() + redealt.loss < 0.6 * (before + split.loss)
     assert losses.tolist() == losses_of(presolved, labels, redealt)
     assert redealt.loss == pytest.approx(loss_with_shares(presolved, redealt, labels))
@@ -58,7 +66,7 @@ def test_parts_lose_less_and_still_match() -> None:
 def test_equal_seeds_deal_alike() -> None:
     """However many threads look for clusterings."""
     presolved, labels, split = overlapping()
-    first, second = (redeal(presolved, labels, split, own_loss, seed=1, n_threads=n)[0] for n in (1, 2))
+    first, second = (redealt_split(presolved, labels, split, seed=(1, 2), n_threads=n)[0] for n in (1, 2))
     assert first.points.tolist() == second.points.tolist()
 
 
@@ -68,7 +76,7 @@ def test_blocks_stay_together() -> None:
     group_of = presolved.super_points.group_of
     labels[group_of[15]] = (labels[group_of[18]] + 1) % 3
     split = split_into_parts(presolved, labels, 6)
-    redealt, losses = redeal(presolved, labels, split, own_loss)
+    redealt, losses = redealt_split(presolved, labels, split)
     assert losses.sum() < sum(losses_of(presolved, labels, split))
     part = np.empty(600, dtype=int)
     part[redealt.points] = np.repeat(np.arange(6), np.diff(redealt.start))
@@ -76,9 +84,16 @@ def test_blocks_stay_together() -> None:
         assert part[a] == part[b]
 
 
-def test_nothing_is_dealt_out_without_a_reason() -> None:
-    """Not if the parts are good enough, nor if there is no time."""
+def test_parts_that_are_good_enough_stay_as_they_are() -> None:
+    """Nothing is dealt out without a reason."""
     presolved, labels, split = overlapping()
     enough = sum(losses_of(presolved, labels, split))
-    for limits in ({"good_enough": enough}, {"deadline": Deadline(0.0)}):
-        assert redeal(presolved, labels, split, own_loss, **limits)[0].points.tolist() == split.points.tolist()
+    redealt, losses = redealt_split(presolved, labels, split, good_enough=enough)
+    assert redealt.points.tolist() == split.points.tolist()
+    assert losses.sum() == pytest.approx(enough)
+
+
+def test_what_was_not_looked_at_is_not_said_to_lose_nothing() -> None:
+    """Searches that are cut short find no clustering of a part that is better."""
+    presolved, labels, split = overlapping()
+    assert redeal(presolved, labels, split, lambda *_: 0.0, deadline=Deadline(0.0)) is None

@@ -8,7 +8,7 @@ is kept if the two together lose less.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -19,10 +19,10 @@ from certimeans.bounds.parts.exchange import gather, loss_of, match_means
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.splitting import Split, cluster_totals, make_blocks, make_part
+from certimeans.bounds.parts.units import centres_of
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import Presolved
 
-_TRIES = 40  # for each part at most
 _TRIES_IN_VAIN = 2  # for each part, after which what they gained is looked at
 _LEAST_GAIN = 0.05  # of what is lost, by so many tries
 
@@ -36,11 +36,14 @@ def redeal(  # noqa: PLR0913  # all that it depends on
     settings: PartSettings | None = None,
     good_enough: float = 0.0,
     negligible: float = 0.0,
-    seed: int = 0,
+    most_tries: int = 40,
+    seed: Sequence[int] = (0,),
     deadline: Deadline | None = None,
     n_threads: int = 1,
-) -> tuple[Split, FloatArray]:
+) -> tuple[Split, FloatArray] | None:
     """Deal out again parts that lose much; return the new split, and what each of its parts loses by an own clustering.
+
+    ``None`` if there is no time even to find out what parts lose.
 
     Parameters
     ----------
@@ -49,10 +52,14 @@ def redeal(  # noqa: PLR0913  # all that it depends on
     own_loss
         Returns how much cheaper the own clustering of a part is than the whole's, in the user's units, after a thorough
         search or a quick one, which may find less. It is called in several threads.
+    settings
+        Those that the split was made with.
     good_enough
         All parts together may lose that much, in the user's units.
     negligible
         What different means may cost, in the user's units.
+    most_tries
+        For each part.
     deadline
         The best split until then is returned.
     n_threads
@@ -60,7 +67,7 @@ def redeal(  # noqa: PLR0913  # all that it depends on
     """
     deadline = deadline or Deadline()
     dealer = _Dealer(presolved, labels, split, settings or PartSettings(), negligible)
-    random = np.random.default_rng([seed, 17])
+    random = np.random.default_rng([*seed, 17])
     with ThreadPoolExecutor(n_threads) as pool:
 
         def losses_of(some: Split, *, is_thorough: bool = True) -> FloatArray:
@@ -68,26 +75,28 @@ def redeal(  # noqa: PLR0913  # all that it depends on
             return np.array(list(pool.map(own_loss, parts, [is_thorough] * some.n_parts)))
 
         losses = losses_of(split)
+        if deadline.passed():  # some were not looked at
+            return None
         totals = [float(losses.sum())]
-        while totals[-1] > good_enough and not deadline.passed() and _is_worth_it(totals, split.n_parts):
+        while totals[-1] > good_enough and not deadline.passed() and _is_worth_it(totals, split.n_parts, most_tries):
             first = random.choice(split.n_parts, p=losses / losses.sum())
             second = random.choice(np.delete(np.arange(split.n_parts), first))
             pair = np.array([first, second])
-            dealt = dealer.deal(pair, random)
+            dealt, sums = dealer.deal(pair, random)
             most = losses[pair].sum() + dealer.loss(pair) - dealt.loss
             if losses_of(dealt, is_thorough=False).sum() < most:  # most are found out by that
                 new = losses_of(dealt)
                 if new.sum() < most and not deadline.passed():
-                    dealer.keep(pair, dealt)
+                    dealer.keep(pair, dealt, sums)
                     losses[pair] = new
             totals.append(float(losses.sum()))
     return dealer.split(), losses
 
 
-def _is_worth_it(totals: list[float], n_parts: int) -> bool:
+def _is_worth_it(totals: list[float], n_parts: int, most_tries: int) -> bool:
     """Whether tries may still gain something, from what is lost before and after each."""
     in_vain = 10 + _TRIES_IN_VAIN * n_parts
-    if len(totals) > max(_TRIES * n_parts, 2 * in_vain):
+    if len(totals) > max(most_tries * n_parts, 2 * in_vain):
         return False
     return len(totals) <= in_vain or totals[-1] < (1 - _LEAST_GAIN) * totals[-1 - in_vain]
 
@@ -106,10 +115,14 @@ class _Dealer:
         units = self._blocks.units
         self._block_of_point = np.where(units.unit_of >= 0, units.block[units.unit_of], -1)
         self._points = np.split(split.points, split.start[1:-1])
-        self._totals = cluster_totals(presolved, split, labels)
+        self._centres, _ = centres_of(presolved.super_points, labels)
+        self._totals = self._cluster_totals(split)
 
-    def deal(self, pair: IntArray, random: np.random.Generator) -> Split:
-        """Deal out two parts again; return them as a split of their own."""
+    def _cluster_totals(self, split: Split) -> tuple[FloatArray, FloatArray]:
+        return cluster_totals(self._presolved, split, self._labels, self._centres)
+
+    def deal(self, pair: IntArray, random: np.random.Generator) -> tuple[Split, tuple[FloatArray, FloatArray]]:
+        """Deal out two parts again; return them as a split of their own, and the totals of their clusters."""
         both = np.concatenate([self._points[p] for p in pair])
         names, block = np.unique(self._block_of_point[both], return_inverse=True)
         place = np.empty(len(names), dtype=np.int64)
@@ -133,19 +146,19 @@ class _Dealer:
         start = np.cumsum([0, *map(len, parts)])
         split = self._first_split
         dealt = Split(start, np.concatenate(parts), split.shared, split.shares[pair])
-        weights, sums = cluster_totals(self._presolved, dealt, self._labels)
-        return replace(dealt, loss=loss_of(weights, sums) * self._unit)
+        totals = self._cluster_totals(dealt)
+        return replace(dealt, loss=loss_of(*totals) * self._unit), totals
 
     def loss(self, pair: IntArray) -> float:
         """Return what different means cost in two parts now."""
         weights, sums = self._totals
         return loss_of(weights[pair], sums[pair]) * self._unit
 
-    def keep(self, pair: IntArray, dealt: Split) -> None:
+    def keep(self, pair: IntArray, dealt: Split, totals: tuple[FloatArray, FloatArray]) -> None:
         """Take two parts over."""
         for p, points in zip(pair, np.split(dealt.points, dealt.start[1:-1]), strict=True):
             self._points[p] = points
-        for all_of_them, new in zip(self._totals, cluster_totals(self._presolved, dealt, self._labels), strict=True):
+        for all_of_them, new in zip(self._totals, totals, strict=True):
             all_of_them[pair] = new
 
     def split(self) -> Split:

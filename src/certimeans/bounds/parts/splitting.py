@@ -237,15 +237,17 @@ def make_blocks(presolved: Presolved, labels: IntArray, n_parts: int, settings: 
 
 def loss_with_shares(presolved: Presolved, split: Split, labels: IntArray) -> float:
     """Return what different means cost, shared points included, in the user's units."""
-    return loss_of(*cluster_totals(presolved, split, labels)) * presolved.instance.scaled.scale.unit
+    centres, _ = centres_of(presolved.super_points, labels)
+    return loss_of(*cluster_totals(presolved, split, labels, centres)) * presolved.instance.scaled.scale.unit
 
 
-def cluster_totals(presolved: Presolved, split: Split, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+def cluster_totals(
+    presolved: Presolved, split: Split, labels: IntArray, centres: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return W and S by part and cluster, shared points included; see :mod:`~certimeans.bounds.parts.exchange`."""
     weights, positions, _, _ = presolved.instance.scaled
     assert positions is not None  # noqa: S101  # a Gram matrix is never split
     points, k = presolved.super_points, presolved.instance.n_clusters
-    centres, _ = centres_of(points, labels)
     chosen = np.concatenate([split.points, split.shared])
     label = labels[points.group_of[chosen]]
     offsets = positions[chosen] - centres[label]

@@ -41,7 +41,7 @@ class Pilot:
     seconds
         How long a part takes that starts from a solved one.
     is_cut_short
-        Whether it ended for want of time.
+        Whether it ended for want of time, or took longer than its share.
     own_loss
         How much of the loss no bound can avoid, because parts of this size have better clusterings of their own.
     """

@@ -24,7 +24,14 @@ from certimeans.search.parts.plan import (
     choose_size,
     first_size,
 )
-from certimeans.search.parts.splits import PARTS_TO_SEARCH, Splits, StoppedError, Trial, unavoidable
+from certimeans.search.parts.splits import (
+    PARTS_TO_SEARCH,
+    SHARE_FOR_FINAL_REDEALING,
+    Splits,
+    StoppedError,
+    Trial,
+    unavoidable,
+)
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 from certimeans.search.parts.workers import PartWorkers
 
@@ -34,7 +41,6 @@ _SHARE_FOR_QUICK_PARTS = 0.8  # splitting takes less then, and so does each part
 _QUICK_MARGIN = 0.9  # of the gap: a few pilots say no more about all parts
 _SECONDS_TO_HAND_OVER = 1e-3  # a part and its proof
 _SHARE_FOR_PILOT = 0.08
-_SHARE_FOR_BEST_SPLIT = 0.03
 _MOST_SHARES = 4.0  # of the time of a part may be taken by the first pilot
 _SHARE_FOR_PILOTS = 0.15  # after that no further sizes are looked at
 _NEARLY = 1.04  # what pilots aim at is reached if they are as close as that
@@ -145,7 +151,7 @@ class Sizing:
         """Spend more time on a split whose parts are going to be bounded."""
         found = self.trial(rough, labels, size)
         if found.is_final:
-            found = self.trials[size] = self.splits.redealt(found, labels, _SHARE_FOR_BEST_SPLIT)
+            found = self.trials[size] = self.splits.redealt(found, labels, SHARE_FOR_FINAL_REDEALING)
         return found
 
     def _plain_trial(self, rough: Split, labels: IntArray, size: int) -> Trial:
@@ -170,7 +176,10 @@ class Sizing:
         return max(1, -(-self.presolved.super_points.size // size))
 
     def _pilot(self, trial: Trial, size: int, seconds: float) -> Pilot:
-        """Bound parts of a size, each within so many seconds, from where another one ended."""
+        """Bound parts of a size, each within so many seconds, from where another one ended.
+
+        Parts of a final split have a little longer.
+        """
         gap = allowance(self.splits.effort.gap, trial.unavoidable, self.splits.settings.parts.relaxation_share)
         effort = replace(self.splits.effort, gap=gap)
         keys = list(trial.parts)[: 1 + _PILOTS_PER_WORKER * self.workers.capacity]
@@ -182,9 +191,8 @@ class Sizing:
                 return Pilot(math.inf, math.inf, is_cut_short=True)
             start = self.templates[size] = self.workers.send(begun.template)
             proven, pilots = [replace(begun, template=None)], pilots[1:] or pilots
-        if trial.is_final:
-            seconds *= _MORE_FOR_FINAL_PILOTS
-        limit = max(_SHARE_FOR_ITERATIONS * seconds, seconds - _MOST_FOR_PROVING) if math.isfinite(seconds) else None
+        longest = seconds * (_MORE_FOR_FINAL_PILOTS if trial.is_final else 1.0)
+        limit = max(_SHARE_FOR_ITERATIONS * longest, longest - _MOST_FOR_PROVING) if math.isfinite(seconds) else None
         tasks = {task.keys[0]: replace(task, template=start, seconds=limit) for task in pilots}
         waiting, capacity = list(tasks), self.workers.capacity
         latest = self._bounded(waiting[:capacity], tasks)
@@ -200,7 +208,7 @@ class Sizing:
         # Parts differ in what they lose by clusterings of their own: a few bounds say little about it, searches more.
         usual, here = trial.unavoidable, sum(trial.own_losses[outcome.key] for outcome in latest) / len(latest)
         self.seconds[size] = sum(outcome.seconds for outcome in latest) / len(latest)
-        is_cut_short = any(outcome.is_cut_short for outcome in latest)
+        is_cut_short = self.seconds[size] > seconds or any(outcome.is_cut_short for outcome in latest)
         return Pilot(max(usual, loss + usual - here), self.seconds[size], is_cut_short, usual)
 
     def _nearest_template(self, size: int) -> Template | Path | None:

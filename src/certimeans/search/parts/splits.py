@@ -14,6 +14,7 @@ from certimeans._typing import FloatArray, IntArray
 from certimeans.bounds.parts.bounding import Effort, own_clustering
 from certimeans.bounds.parts.problem import Part, cost_of
 from certimeans.bounds.parts.redealing import redeal
+from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.splitting import Split, make_part, split_into_parts
 from certimeans.bounds.parts.tuning import tune_shares
 from certimeans.bounds.parts.units import centres_of
@@ -28,8 +29,11 @@ _SHARE_FOR_SPLIT = 0.15
 _FEW_SWEEPS = 3
 _SHARE_FOR_TUNING = 0.04
 _TUNING = 60.0  # seconds, without a time limit
-_SHARE_FOR_REDEALING, _REDEALING = 0.01, 60.0  # the same
-_MOST_TO_REDEAL = 500  # parts: more of them differ less, and take longer to look at
+_SHARE_FOR_REDEALING, SHARE_FOR_FINAL_REDEALING = 0.01, 0.03
+_TRIES = 40  # for each part, at most
+_TRIES_WITHOUT_LIMIT = 8
+_MOST_TO_REDEAL = 1000  # parts: to look at more of them takes too long
+_PARTS_TO_KEEP = 64
 _GOOD_ENOUGH = 0.05  # of the gap: what parts may lose by clusterings of their own without anybody noticing
 PARTS_TO_SEARCH = 16  # what parts can lose by clusterings of their own is searched for in so many
 _POLL_SECONDS = 0.05
@@ -52,15 +56,21 @@ class Trial:
         Of these: how much cheaper their own clusterings are than the whole's, relatively, and the parts.
     means_loss
         What different means cost, relatively.
+    settings
+        Those that the split was made with.
     is_final
         Whether it is the split that would be used, and not a rough one: what is proven about its parts is of use.
+    n_deals
+        How many times its parts were dealt out again.
     """
 
     split: Split
     own_losses: dict[Key, float]
     parts: dict[Key, Part]
     means_loss: float
+    settings: PartSettings
     is_final: bool = False
+    n_deals: int = 0
 
     @property
     def own_loss(self) -> float:
@@ -109,7 +119,8 @@ class Splits:
         StoppedError
             If there is a reason to stop before that is done.
         """
-        found = self.redealt(self.try_split(self.split(labels, n_parts), labels), labels)
+        found = self.try_split(self.split(labels, n_parts), labels)
+        found = self.redealt(found, labels, SHARE_FOR_FINAL_REDEALING)
         return min(found, self.tuned(labels, n_parts), key=unavoidable) if self.loses_much(found) else found
 
     def redealt(self, trial: Trial, labels: IntArray, share: float = _SHARE_FOR_REDEALING) -> Trial:
@@ -126,37 +137,50 @@ class Splits:
             If there is a reason to stop before that is done.
         """
         n_parts, cost = trial.split.n_parts, cost_of(self.presolved.super_points, labels)
-        if not (1 < n_parts <= _MOST_TO_REDEAL and trial.unavoidable > _GOOD_ENOUGH * self.effort.gap and cost > 0):
+        is_good = not trial.unavoidable > _GOOD_ENOUGH * self.effort.gap
+        if is_good or not (1 < n_parts <= _MOST_TO_REDEAL and cost > 0 and self.effort.follows_clustering):
             return trial
         remaining = self.deadline.remaining()
-        deadline = self.deadline.within(share * remaining if math.isfinite(remaining) else _REDEALING)
+        has_limit = math.isfinite(remaining)
+        deadline = self.deadline.within(share * remaining) if has_limit else self.deadline
 
         def own_loss(part: Part, is_thorough: bool) -> float:  # called by place only
             effort = self.effort if is_thorough else replace(self.effort, searches=1)
             return own_clustering(part, effort, self.seed, deadline)[1] * part.cost(part.labels)
 
-        dealing = in_background(
-            redeal,
-            self.presolved,
-            labels,
-            trial.split,
-            own_loss,
-            settings=self.settings.parts,
-            good_enough=_GOOD_ENOUGH * self.effort.gap * cost,
-            negligible=self.negligible,
-            seed=self.seed,
-            deadline=deadline,
-            n_threads=self.n_threads,
-        )
-        split, losses = self._awaited(dealing)
-        parts: dict[Key, Part] = {(p,): make_part(self.presolved, split, labels, (p,)) for p in range(n_parts)}
-        costs = [part.cost(part.labels) for part in parts.values()]
-        own_losses = [loss / own if own > 0 else 0.0 for loss, own in zip(losses.tolist(), costs, strict=True)]
-        return Trial(split, dict(zip(parts, own_losses, strict=True)), parts, split.loss / cost, is_final=True)
+        def deal() -> Trial:
+            dealt = redeal(
+                self.presolved,
+                labels,
+                trial.split,
+                own_loss,
+                settings=trial.settings,
+                good_enough=_GOOD_ENOUGH * self.effort.gap * cost,
+                negligible=self.negligible,
+                most_tries=_TRIES if has_limit else _TRIES_WITHOUT_LIMIT,
+                seed=(self.seed, trial.n_deals),
+                deadline=deadline,
+                n_threads=self.n_threads,
+            )
+            return trial if dealt is None else self._trial_of(trial, labels, *dealt)
+
+        return self._awaited(in_background(deal))
+
+    def _trial_of(self, trial: Trial, labels: IntArray, split: Split, losses: FloatArray) -> Trial:
+        """Describe what has become of a trial; no more parts are kept than there may be pilots."""
+        own_losses, parts = dict[Key, float](), dict[Key, Part]()
+        for p, loss in enumerate(losses.tolist()):
+            part = make_part(self.presolved, split, labels, (p,))
+            own_cost = part.cost(part.labels)
+            own_losses[(p,)] = loss / own_cost if own_cost > 0 else 0.0
+            if p < _PARTS_TO_KEEP:
+                parts[(p,)] = part
+        means_loss = split.loss / cost_of(self.presolved.super_points, labels)
+        return Trial(split, own_losses, parts, means_loss, trial.settings, trial.is_final, trial.n_deals + 1)
 
     def loses_much(self, trial: Trial) -> bool:
         """Whether parts lose so much that more points should be shared."""
-        return len(trial.parts) > 1 and trial.unavoidable > self.settings.parts.share_more * self.effort.gap
+        return len(trial.own_losses) > 1 and trial.unavoidable > self.settings.parts.share_more * self.effort.gap
 
     def tuned(self, labels: IntArray, n_parts: int) -> Trial:
         """Split, with more points that are shared, and tune their shares."""
@@ -175,7 +199,7 @@ class Splits:
             deadline=deadline,
             n_threads=self.n_threads,
         )
-        return min(redealt, self.try_split(self._awaited(tuning), labels), key=unavoidable)
+        return min(redealt, splits.try_split(self._awaited(tuning), labels), key=unavoidable)
 
     def try_split(self, split: Split, labels: IntArray) -> Trial:
         """Look for clusterings of their own that some parts of a split have, which is final."""
@@ -195,7 +219,7 @@ class Splits:
     ) -> Trial:
         """Look for clusterings of their own that some parts of a split have."""
         parts = {key: make_part(self.presolved, split, labels, key) for key in keys}
-        return Trial(split, self.own_losses(parts), parts, means_loss, is_final)
+        return Trial(split, self.own_losses(parts), parts, means_loss, self.settings.parts, is_final)
 
     def split_quickly(self, labels: IntArray, n_parts: int) -> Split:
         """Split if time is short: the first few sweeps match most of the means.
