@@ -12,8 +12,8 @@ from certimeans.commands import Command, ExitCode, ask, bench, demo, explain, ge
 from certimeans.commands.parsing import Parser, parse
 from certimeans.commands.streams import usable_streams
 from certimeans.errors import ArgumentError, CertimeansError, InfeasibleError, InputError
+from certimeans.orphans import end_process_if_busy
 from certimeans.printing import harmless
-from certimeans.search.background import end_process_if_busy
 
 _OPTIONS = {
     "n_clusters": "-k",

@@ -1,13 +1,18 @@
-"""Processes that work for another end when it does, also if it is killed."""
+"""Processes end when the one they work for does, also if it is killed, and threads left behind end with their own."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 _SECONDS_BETWEEN_LOOKS = 1.0
+NAME_OF_THREADS = "certimeans"
+"""Of those that may be left behind."""
 
 
 def end_with_parent(clean_up: Callable[[], object] | None = None) -> None:
@@ -32,3 +37,18 @@ def _watch(parent: int, clean_up: Callable[[], object] | None) -> None:
             clean_up()
     finally:
         os._exit(1)
+
+
+def end_process_if_busy(code: int) -> None:
+    """End the process with an exit code if work was left behind; to be called when all else is done.
+
+    A thread that comes out of compiled code while Python ends is unwound by Python, through frames that do not allow
+    it, and the process is aborted (exit code -6) instead. So Python's own ending is cut down to its exit handlers.
+    """
+    if not any(thread.name == NAME_OF_THREADS for thread in threading.enumerate()):
+        return
+    atexit._run_exitfuncs()  # temporary folders, and processes of others
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # closed, full, or not there
+            stream.flush()
+    os._exit(code)

@@ -202,7 +202,8 @@ def test_a_process_with_work_left_behind_ends_with_its_own_status(work: str, end
     """What was written arrives, and the exit status is the program's; exit handlers of Python still run, once."""
     code = (
         "import atexit, sys, time\n"
-        "from certimeans.search.background import end_process_if_busy, in_background\n"
+        "from certimeans.orphans import end_process_if_busy\n"
+        "from certimeans.search.background import in_background\n"
         "atexit.register(print, 'handler')\n"
         f"in_background{work}\n"
         "print('written')\n"

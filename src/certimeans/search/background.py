@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import atexit
 import ctypes
-import os
 import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from contextlib import suppress
 from functools import cache
 from typing import ParamSpec, TypeVar
 
 from certimeans.deadline import Deadline
+from certimeans.orphans import NAME_OF_THREADS
 
 LARGE_SIZE = 1000
 """From that many super-points on, one step of linear algebra may outlast a deadline."""
 
 _POLL_SECONDS = 0.05
-_NAME = "certimeans"
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -40,7 +37,7 @@ def in_background(
         except BaseException as error:  # noqa: BLE001  # it is raised where the result is awaited
             future.set_exception(error)
 
-    threading.Thread(target=work, name=_NAME, daemon=True).start()
+    threading.Thread(target=work, name=NAME_OF_THREADS, daemon=True).start()
     return future
 
 
@@ -55,21 +52,6 @@ def _end_without_tidying_up() -> None:
         libc = ctypes.CDLL(None)
         if hasattr(libc, "on_exit"):
             libc.on_exit(libc._exit, None)  # it is called with the exit status
-
-
-def end_process_if_busy(code: int) -> None:
-    """End the process with an exit code if work was left behind; to be called when all else is done.
-
-    A thread that comes out of compiled code while Python ends is unwound by Python, through frames that do not allow
-    it, and the process is aborted (exit code -6) instead. So Python's own ending is cut down to its exit handlers.
-    """
-    if not any(thread.name == _NAME for thread in threading.enumerate()):
-        return
-    atexit._run_exitfuncs()  # temporary folders, and processes of others
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # closed, full, or not there
-            stream.flush()
-    os._exit(code)
 
 
 def result_before(future: Future[Result], deadline: Deadline) -> Result:

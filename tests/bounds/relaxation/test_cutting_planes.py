@@ -154,7 +154,7 @@ def test_the_bound_does_not_depend_on_place_and_scale(offset: float, exponent: i
 
 @pytest.mark.parametrize("seed", range(25))
 def test_a_child_starts_with_the_bound_of_its_parent(seed: int) -> None:
-    """After merging super-points or forbidding pairs, the inherited multipliers prove no less."""
+    """After merging super-points or forbidding pairs, the inherited multipliers prove no less, but for V's rounding."""
     random = np.random.default_rng(seed)
     size = 25
     instance = blobs(size, 4, seed=seed, spread=1.5, weights=random.random(size) + 0.5)
@@ -170,7 +170,7 @@ def test_a_child_starts_with_the_bound_of_its_parent(seed: int) -> None:
         child = Relaxation.from_super_points(parent.merge(group_of, extra_links))
         inherited = inherit(outcome.best, parent.weights, child, group_of)
         bound = Admm(child, inherited, AdmmSettings()).safe_bound().safe_lower_bound
-        assert bound >= outcome.safe_lower_bound - 1e-10
+        assert bound >= outcome.safe_lower_bound - 1e-9  # V is rounded to single precision anew
         resumed = bound_by_cutting_planes(child, np.inf, start=inherited, settings=QUICK)
         assert resumed.safe_lower_bound >= bound
 
