@@ -9,25 +9,17 @@ import numpy as np
 from certimeans.bounds.parts.bounding import Effort
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.deadline import Deadline
-from certimeans.presolve.reduce import presolve
-from certimeans.problem.instance import Instance
 from certimeans.search.parts.splits import Splits, Trial
 from certimeans.search.settings import NodeSettings
+from tests.bounds.parts.test_redealing import overlapping
 
 PARTS = 6
 
 
 def splits(deadline: Deadline | None = None, **parts: float) -> tuple[Splits, np.ndarray]:
-    """Draw three clusters that overlap, and a point far outside that all parts share."""
-    random = np.random.default_rng(0)
-    labels = np.arange(600) % 3
-    points = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])[labels] + random.normal(size=(600, 2))
-    points[0] = 9.0
-    for _ in range(50):
-        centres = np.array([points[labels == cluster].mean(axis=0) for cluster in range(3)])
-        labels = ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    """Make what splits three clusters that overlap, with a point far outside that all parts share."""
+    presolved, labels, _ = overlapping()
     settings = replace(NodeSettings(), parts=PartSettings(**parts))  # type: ignore[arg-type]
-    presolved = presolve(Instance.create(points, 3))
     return Splits(presolved, deadline or Deadline(), settings, 0, Effort(1e-3, 4), 0.0, lambda: False), labels
 
 

@@ -53,7 +53,8 @@ class Trial:
     Attributes
     ----------
     own_losses, parts
-        Of these: how much cheaper their own clusterings are than the whole's, relatively, and the parts.
+        Of these: how much cheaper their own clusterings are than the whole's, relatively, and the parts; of very many,
+        only the first parts.
     means_loss
         What different means cost, relatively.
     settings
