@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from certimeans.bounds.relaxation import safe_bound
 from certimeans.bounds.relaxation.cuts.pool import MAX_SUPPORT, Cuts
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
@@ -94,3 +95,19 @@ def test_a_problem_of_equal_points_is_bounded_by_zero() -> None:
     relaxation = Relaxation.from_super_points(contract(Instance.create([[1.0]] * 4, 2), np.arange(4)))
     rows = CutRows.build(Cuts.none(), relaxation)
     assert -1e-15 <= safe_lower_bound(relaxation, rows, np.empty(0), np.zeros((4, 4))).safe_lower_bound <= 0
+
+
+def test_a_matrix_is_the_same_in_one_piece_and_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bound and slack to the last bit, with cuts and cannot-links: rows are only worked on some at a time."""
+    random = np.random.default_rng(0)
+    instance = Instance.create(random.normal(size=(150, 3)), 4, cannot_link=[(0, 149), (70, 71)])
+    relaxation = Relaxation.from_super_points(contract(instance, np.arange(150)))
+    rows = CutRows.build(random_cuts(random, 150, 300), relaxation)
+    multipliers, dual = 1e-3 * random.random(300), 1e-3 * random.normal(size=(150, 150))
+    several = safe_lower_bound(relaxation, rows, multipliers, dual)
+    monkeypatch.setattr(safe_bound, "_ROWS", 1000)
+    one = safe_lower_bound(relaxation, rows, multipliers, dual)
+    assert np.isfinite(one.safe_lower_bound)
+    assert several.safe_lower_bound == one.safe_lower_bound
+    assert np.array_equal(several.slack, one.slack)
+    assert not np.tril(one.slack, -1).any()

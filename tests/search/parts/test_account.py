@@ -14,8 +14,16 @@ from certimeans.bounds.parts.settings import PartSettings
 from certimeans.search.parts.account import budget_for, worth_another_time
 from certimeans.search.parts.cover import Cover, Known
 from certimeans.search.parts.passes import Budget, Pass, PassTasks
+from certimeans.search.parts.tasks import PartOutcome
 
 SETTINGS = PartSettings(margin=1.0, relaxation_share=0.2)
+
+
+def tasks_of(now: Pass) -> PassTasks:
+    """Hand out parts that nobody looks at to two workers; 100 s are left."""
+    part = cast("Part", None)
+    budget = Budget(0.01, 400.0, 0.0, 0.2, 0.001)
+    return PassTasks(now, lambda _: part, Effort(0.01, 1), budget, 2, lambda: 100.0, 0.0)
 
 
 def four_parts(*values: float, own_cost: float = 99.5) -> Cover:
@@ -32,7 +40,7 @@ def test_those_that_are_left_share_what_is_left() -> None:
     budget = budget_for([(2,), (3,)], cover, 0.0, 400.0, 0.01, 2e-3, SETTINGS)
     assert budget.gap == pytest.approx(0.01)
     assert budget.allowed(Pass(2)) == pytest.approx(0.008)  # own clusterings lose the other fifth
-    assert budget.allowed(replace(Pass(2), done=1, cost=100.0, value=98.6)) == pytest.approx(0.004)
+    assert budget.allowed(replace(Pass(2), keys_done={(2,)}, cost=100.0, value=98.6)) == pytest.approx(0.004)
 
 
 def test_parts_that_were_bounded_before_tell_what_their_own_clusterings_lose() -> None:
@@ -52,16 +60,47 @@ def test_no_part_aims_at_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("shares_time", "left", "overrun", "expected"),
-    [(True, 4, 0.0, 42.5), (True, 1, 30.0, 70.0), (False, 4, 30.0, 70.0), (False, 4, 200.0, 0.0)],
+    [(True, 4, 0.0, 47.5), (True, 1, 30.0, 70.0), (False, 4, 30.0, 70.0), (False, 4, 200.0, 0.0)],
 )
 def test_the_last_parts_in_time_are_stopped_early_enough_to_be_proven(
     shares_time: bool, left: int, overrun: float, expected: float
 ) -> None:
     """100 s are left: a share of it for each part at first, and never the seconds that a proof has taken."""
     now = replace(Pass(left), longest_overrun=overrun)
-    part = cast("Part", None)  # it is only handed on
-    tasks = PassTasks(now, lambda _: part, Effort(0.01, 1), Budget(0.01, 400.0, 0.0, 0.2, 0.001), 2, lambda: 100.0, 0.0)
-    assert replace(tasks, shares_time=shares_time).make(((0,),)).seconds == pytest.approx(expected)
+    tasks = replace(tasks_of(now), shares_time=shares_time)
+    assert tasks.make(((0,),)).seconds == pytest.approx(expected)
+
+
+def test_shares_of_the_time_are_such_that_all_parts_are_done_in_it() -> None:
+    """Two workers, 100 s, five parts: three rounds, of which one worker has two.
+
+    The first part takes 95 % of its third, so that the second may have half of what is left on that worker. If the
+    first is done at once, three are left: one beside the second part and two elsewhere, for which each has half.
+    """
+    now = Pass(5)
+    tasks = tasks_of(now)
+    first, second = (tasks.make(((p,),)).seconds for p in range(2))
+    assert first == pytest.approx(0.95 * 100 / 3, rel=1e-3)
+    assert second == pytest.approx(0.95 * (100 - 95 / 3) / 2, rel=1e-3)
+    now.add(PartOutcome((0,), 1.0, 1.0, [], b""))
+    assert tasks.make(((2,),)).seconds == pytest.approx(0.95 * 50, rel=1e-3)
+
+
+def test_a_part_that_waits_for_a_worker_begins_when_that_has_nothing_else() -> None:
+    """Two parts take 47.5 s each; two that are made ahead begin after them, and share what is left then."""
+    tasks = tasks_of(Pass(4))
+    shares = [tasks.make(((p,),)).seconds for p in range(4)]
+    assert shares == pytest.approx([47.5, 47.5, 0.95 * 52.5, 0.95 * 52.5], rel=1e-3)
+
+
+def test_tasks_are_made_ahead_of_time_only_while_parts_are_quick() -> None:
+    """The share of a part that waits cannot follow what others leave; milliseconds are worth more than that."""
+    for seconds, expected in ((0.5, 3), (50.0, 2)):
+        now = Pass(9)
+        tasks = tasks_of(now)
+        assert tasks.at_a_time() == 2
+        now.add(PartOutcome((0,), 1.0, 1.0, [], b"", seconds=seconds))
+        assert tasks.at_a_time() == expected
 
 
 def test_parts_are_bounded_again_if_their_bounds_are_to_blame() -> None:

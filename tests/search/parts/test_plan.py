@@ -121,8 +121,8 @@ def test_small_pilots_say_how_large_parts_have_to_be(by_bounds: float, seconds: 
 
 
 @pytest.mark.parametrize(("capacity", "expected"), [(1, 800), (2, 566)])
-def test_few_parts_for_each_worker_have_no_more_than_the_time_there_is(capacity: int, expected: int) -> None:
-    """Five parts of 800 take 19.2 s instead of 12: fine for one worker, but two have no three rounds of them."""
+def test_parts_do_not_grow_beyond_three_for_each_worker(capacity: int, expected: int) -> None:
+    """Five parts of 800 are fine for one worker, but two have no three rounds of them."""
     looked_at: list[int] = []
 
     def pilot(size: int, _: float) -> Pilot:

@@ -46,6 +46,7 @@ from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.problem.rounding import UNIT_ROUNDOFF, rounding_factor
 
 _UNDERFLOW = 1e-270  # above all that can underflow on the way to one number
+_ROWS = 64  # of a large matrix are worked on at a time: they stay in the cache
 _ROOM_FOR_CHECKERS = 8.0  # how many times the allowance for rounding is taken
 
 
@@ -154,18 +155,32 @@ def _admissible_matrix(
         of_limits, absolute = relaxation.size_rows.weighted_sum(size_multipliers)
         total += of_limits
         total_of_sizes += absolute
-    limit = relaxation.objective + total
-    total_of_sizes *= 2 * (rounding_factor(terms + 16) + 2 * relaxation.weight_error)
-    limit -= total_of_sizes
-    limit -= 4 * UNIT_ROUNDOFF * (np.abs(relaxation.objective) + np.abs(total))
-    slack = np.triu(total - dual).astype(np.float32)
-    keep_bits(slack, slack_bits)
-    if relaxation.box is None:
-        np.maximum(slack, 0.0, out=slack, where=~relaxation.forbidden)
-    limit -= slack
-    limit -= np.triu(slack, 1).T
-    limit -= 4 * UNIT_ROUNDOFF * np.abs(limit) + _UNDERFLOW
-    return limit, slack
+    error = 2 * (rounding_factor(terms + 16) + 2 * relaxation.weight_error)
+    matrix, slack = total, np.zeros(total.shape, dtype=np.float32)
+    for first in range(0, len(total), _ROWS):
+        upper = np.s_[first : first + _ROWS, first:]
+        objective, summed = relaxation.objective[upper], total[upper]
+        taken = np.triu(summed - dual[upper]).astype(np.float32)
+        keep_bits(taken, slack_bits)
+        if relaxation.box is None:
+            np.maximum(taken, 0.0, out=taken, where=~relaxation.forbidden[upper])
+        limit = objective + summed
+        limit -= error * total_of_sizes[upper]
+        limit -= 4 * UNIT_ROUNDOFF * (np.abs(objective) + np.abs(summed))
+        limit -= taken
+        limit -= 4 * UNIT_ROUNDOFF * np.abs(limit) + _UNDERFLOW
+        slack[upper] = taken
+        _write_symmetric(limit, first, matrix)
+    return matrix, slack
+
+
+def _write_symmetric(upper: FloatArray, first: int, matrix: FloatArray) -> None:
+    """Write rows of an upper triangle, the first of which is number ``first``, and the columns that mirror them."""
+    rows, last = len(upper), first + len(upper)
+    square = np.triu(upper[:, :rows])
+    matrix[first:last, first:last] = square + np.triu(square, 1).T
+    matrix[first:last, last:] = upper[:, rows:]
+    matrix[last:, first:last] = upper[:, rows:].T
 
 
 def _spectral_minimum(matrix: FloatArray, relaxation: Relaxation) -> tuple[float, float]:

@@ -43,7 +43,11 @@ class Dispatcher:
         self.given_up: list[Key] = []
 
     def run(
-        self, keys: Iterable[Key], make_task: Callable[[tuple[Key, ...]], PartTask], batch: Callable[[], int]
+        self,
+        keys: Iterable[Key],
+        make_task: Callable[[tuple[Key, ...]], PartTask],
+        batch: Callable[[], int],
+        at_a_time: Callable[[], int] | None = None,
     ) -> bool:
         """Have all parts done; say whether it was not stopped before.
 
@@ -53,7 +57,10 @@ class Dispatcher:
             Makes a task of some parts when it is due.
         batch
             How many parts a task should have now.
+        at_a_time
+            How many tasks should be handed over now; by default half as many again as there are workers.
         """
+        ahead = at_a_time or (lambda: self._workers.capacity + self._workers.capacity // 2)
         waiting = deque(keys)
         running: dict[Outcomes, PartTask] = {}
         while waiting or running:
@@ -61,7 +68,7 @@ class Dispatcher:
                 self._wind_down(running)
                 return False
             self._workers.look()
-            self._fill(waiting, running, make_task, batch)
+            self._fill(waiting, running, make_task, batch, ahead)
             self._collect(waiting, running, _POLL_SECONDS)
         return True
 
@@ -71,9 +78,9 @@ class Dispatcher:
         running: dict[Outcomes, PartTask],
         make_task: Callable[[tuple[Key, ...]], PartTask],
         batch: Callable[[], int],
+        at_a_time: Callable[[], int],
     ) -> None:
-        capacity = self._workers.capacity
-        while waiting and len(running) < capacity + capacity // 2:
+        while waiting and len(running) < at_a_time():
             others = [key[0] for task in running.values() for key in task.keys]
             if self._recovery.must_wait(waiting[0][0], others):
                 return

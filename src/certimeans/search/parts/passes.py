@@ -15,11 +15,13 @@ from certimeans.search.limits import Progress
 from certimeans.search.parts.plan import QuickPilots, allowance
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask, Stored
 
-_ROOM = 0.85  # of its share of the time that is left may be taken by a part: the first pass must not be cut short
+_ROOM = 0.95  # of its share of the time that is left may be taken by a part: the first pass must not be cut short
 _LEAST_SHARE = 0.5  # of what a pilot took: with less, a part proves hardly anything
 _LARGEST_BATCH = 20
 _PARTS_TO_JUDGE = 50  # so many for each worker say whether parts take as long as pilots did
 _FASTEST = 0.5  # of the time of pilots is believed at most
+_LONG = 2.0  # seconds: while a part takes longer, the next one is not made yet, since its share may change
+_HALVINGS = 40  # of an interval: its length is that of rounding then
 
 
 def _nothing(_: Key) -> None:
@@ -32,8 +34,8 @@ class Pass:
 
     Attributes
     ----------
-    n_parts, done
-        How many parts there are, and how many are done.
+    n_parts, keys_done
+        How many parts there are, and which are done.
     cost, value
         Of those that are done, together.
     seconds, overrun
@@ -44,7 +46,7 @@ class Pass:
 
     n_parts: int
     began: float = field(default_factory=time.monotonic)
-    done: int = 0
+    keys_done: set[Key] = field(default_factory=set)
     cost: float = 0.0
     value: float = 0.0
     seconds: float = 0.0
@@ -53,12 +55,17 @@ class Pass:
 
     def add(self, outcome: PartOutcome) -> None:
         """Count a part that is done."""
-        self.done += 1
+        self.keys_done.add(outcome.key)
         self.seconds += outcome.seconds
         self.overrun += outcome.overrun
         self.longest_overrun = max(self.longest_overrun, outcome.overrun)
         self.cost += outcome.cost
         self.value += outcome.value
+
+    @property
+    def done(self) -> int:
+        """How many parts are done."""
+        return len(self.keys_done)
 
     @property
     def left(self) -> int:
@@ -167,6 +174,7 @@ class PassTasks:
     template: Template | Path | None = None
     start_of: Callable[[Key], Stored | None] = _nothing
     _handed_over: int = 0
+    _ends: dict[Key, float] = field(default_factory=dict)  # when parts that were handed over are meant to be done
     _planned: float = 0.0  # seconds that these parts were meant to take, all workers together
 
     def make(self, keys: tuple[Key, ...]) -> PartTask:
@@ -177,17 +185,19 @@ class PassTasks:
         if self.quick is not None:
             effort = replace(self.effort, iterations=self._iterations(self.quick, remaining, len(keys)))
             return PartTask(keys, parts, effort, seed=self.seed, seconds_left=seconds_left)
-        share = _ROOM * remaining * self.capacity / max(1, self.now.left) - self.now.overrun / max(1, self.now.done)
+        share = _ROOM * self._share(keys, remaining) - self.now.overrun / max(1, self.now.done)
         # Parts that are cut short at the end of all time have to prove and hand over their bounds before it.
         rest = remaining - self.now.longest_overrun
         seconds = max(share, _LEAST_SHARE * self.useful_seconds) if self.shares_time else rest
+        seconds = max(0.0, min(seconds, rest))
+        self._plan(keys, seconds)
         return PartTask(
             keys,
             parts,
             replace(self.effort, gap=self.budget.allowed(self.now)),
             self.template,
             self.seed,
-            max(0.0, min(seconds, rest)) if math.isfinite(seconds) else None,
+            seconds if math.isfinite(seconds) else None,
             seconds_left,
             wants_template=self.template is None,
             starts=tuple(map(self.start_of, keys)),
@@ -199,6 +209,43 @@ class PassTasks:
             return 1
         fitting = self.seconds_per_task / max(self.now.mean_seconds, 1e-3)
         return max(1, min(int(fitting), _LARGEST_BATCH, self.now.left // (3 * self.capacity)))
+
+    def at_a_time(self) -> int:
+        """Return how many tasks should be handed over now: some ahead if parts are quick."""
+        is_quick = self.now.done > 0 and self.now.mean_seconds < _LONG
+        return self.capacity + (self.capacity // 2 if is_quick else 0)
+
+    def _share(self, keys: tuple[Key, ...], remaining: float) -> float:
+        """Return how long each part that is not handed over yet may take, for all of them to be done in time.
+
+        Parts are not divided among workers: three that wait for two workers have half of the time each.
+        """
+        if math.isinf(remaining):
+            return remaining
+        ends = self._ends_of_others(keys)
+        waiting, now = self.now.left - len(ends), time.monotonic()
+        free = [remaining - max(0.0, end - now) for end in ends[-self.capacity :]]
+        free += [remaining] * (self.capacity - len(free))
+        low, high = 0.0, max(free)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            fits = middle > 0 and sum(max(0, int(seconds / middle)) for seconds in free) >= waiting
+            low, high = (middle, high) if fits else (low, middle)
+        return low
+
+    def _plan(self, keys: tuple[Key, ...], seconds: float) -> None:
+        """Note when parts will be done that have so many seconds each: they begin when a worker has nothing else."""
+        ends = self._ends_of_others(keys)
+        begin = time.monotonic()
+        if len(ends) >= self.capacity:
+            begin = max(begin, ends[-self.capacity])
+        for count, key in enumerate(keys, 1):
+            self._ends[key] = begin + count * seconds
+
+    def _ends_of_others(self, keys: tuple[Key, ...]) -> list[float]:
+        """Return when other parts, those that were handed over and are not done, are meant to be done, in order."""
+        self._ends = {key: end for key, end in self._ends.items() if key not in keys and key not in self.now.keys_done}
+        return sorted(self._ends.values())
 
     def _iterations(self, quick: QuickPilots, remaining: float, count: int) -> int:
         """Return how many iterations so many parts have: as were planned, or as parts so far leave time for."""

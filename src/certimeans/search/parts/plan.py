@@ -17,7 +17,7 @@ _GROWTH = 4.0
 _STRETCH = 2.0
 """Parts may need so many times the time that there is until their bounds stall: most of the gain comes early."""
 _ROUNDS = 3
-"""So many parts for each worker, at least: with fewer, some workers wait in the end, and no time can be made up for."""
+"""Parts for each worker, at least: with fewer, some workers wait in the end, and pilots take most of the time."""
 _STEP = math.sqrt(2.0)
 """From one size to the next larger one."""
 _MOSTLY = 0.5
@@ -232,9 +232,8 @@ def _large_enough(
     lost_by_bounds, takes = seen.loss - seen.own_loss, n_parts * seen.seconds / given.capacity
     while size < given.largest and (lost_by_bounds > given.gap or lost_by_bounds + own_loss(size) > given.gap):
         larger = min(given.largest, round(_STEP * size))
-        has_rounds = -(-given.size // larger) >= _ROUNDS * given.capacity
         # Each part starts from a solved one: its time grows with the square of its size, and there are fewer of them.
-        if takes * larger / smaller > (_STRETCH if has_rounds else 1.0) * given.seconds:
+        if takes * larger / smaller > _STRETCH * given.seconds or -(-given.size // larger) < _ROUNDS * given.capacity:
             break
         size = larger
     return size

@@ -271,7 +271,7 @@ class PartsSearch:
             self._template,
             self._proof_of,
         )
-        is_done = self._dispatcher.run(todo, tasks.make, tasks.batch)
+        is_done = self._dispatcher.run(todo, tasks.make, tasks.batch, tasks.at_a_time)
         self._template = tasks.template
         if self._first is not None and self._cover.total() >= self._first[1].total():
             self.store.discard(self._first[1].known.values())
