@@ -8,8 +8,9 @@ minutes, and writes to ``build/bench-quick`` instead. ``DATA`` has the paper's i
 ``benchmarks.suite.large_instances``; ``OTHER`` is a checkout of the version to compare with. Steps that need a folder
 that is not given are left out, and the end says so.
 
-A run that was interrupted goes on where it stopped: what is done for the same sources and with the same arguments is
-not done again. Sources are those of the package and of the benchmarks; commits of tables or texts do not count. If
+A run that was interrupted goes on where it stopped: what is done for the same sources, with the same arguments and on
+the same kind of machine is not done again. ``benchmarks/results/steps.json`` says what is done, so that a run may go on
+in another checkout. Sources are those of the package and of the benchmarks; commits of tables or texts do not count. If
 they are edited while it runs, it stops, and the step at hand does not count. Each step has its log. A step fails if its
 script does, or if a file that it should write is not new; the others go on, and the exit code is 1.
 """
@@ -34,6 +35,7 @@ from typing import Any
 
 from benchmarks.record import OUT
 from benchmarks.steps import FOLDERS, Step, steps
+from certimeans.report.environment import processor
 
 ROOT = Path(__file__).resolve().parents[1]
 _SOURCES = ("src", "benchmarks", "pyproject.toml", ":(exclude)benchmarks/results")
@@ -46,7 +48,7 @@ class Place:
     Attributes
     ----------
     build
-        Folder of state, logs and unfinished work.
+        Folder of logs and unfinished work, and of a trial's state.
     results, pictures
         Where tables and pictures go.
     folders
@@ -79,6 +81,11 @@ class Place:
         """Return the folders that a step needs and that were not given."""
         return step.needs(is_quick=self.is_quick) - self.folders.keys() - {"WORK", "RESULTS"}
 
+    @property
+    def state(self) -> Path:
+        """File that says what is done; that of real tables is kept beside them."""
+        return self.build / "state.json" if self.is_quick else self.results / "steps.json"
+
     def command(self, step: Step) -> list[str]:
         """Return what to run."""
         stands_for = {**self.folders, "WORK": self.work(step), "RESULTS": self.results}
@@ -110,9 +117,9 @@ class State:
         self.done: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def has(self, step: Step, place: Place, *, keep: bool) -> bool:
-        """Whether a step was done with the same arguments and, unless others are to be kept, the same sources."""
+        """Whether a step was done here with the same arguments and, unless others are to be kept, the same sources."""
         entry = self.done.get(step.name, {})
-        is_same = entry.get("words") == step.words(is_quick=place.is_quick)
+        is_same = (entry.get("words"), entry.get("machine")) == (step.words(is_quick=place.is_quick), _machine())
         return is_same and (keep or entry.get("sources") == place.sources)
 
     def add(self, step: Step, place: Place, seconds: float) -> None:
@@ -120,6 +127,7 @@ class State:
         self.done[step.name] = {
             "words": step.words(is_quick=place.is_quick),
             "sources": place.sources,
+            "machine": _machine(),
             "seconds": round(seconds, 1),
             "finished": f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
         }
@@ -142,6 +150,10 @@ def sources_in_use(root: Path = ROOT) -> str:
     commit = git("log", "-1", "--format=%h") or "unknown"
     edits = git("status", "--porcelain")
     return f"{commit}+{hashlib.sha256((edits + git('diff', 'HEAD')).encode()).hexdigest()[:8]}" if edits else commit
+
+
+def _machine() -> str:
+    return f"{processor()}, {os.cpu_count()} cores"
 
 
 def run_step(step: Step, place: Place) -> str:
@@ -268,7 +280,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--again", action="store_true", help="do all again")
     add("--list", action="store_true", help="show the steps, whether each is done and what it writes")
     add("--dry-run", action="store_true", help="show what would be run")
-    add("--build", type=Path, help="folder of state and logs (default build/bench or build/bench-quick)")
+    add("--build", type=Path, help="folder of logs and unfinished work (default build/bench or build/bench-quick)")
     options = parser.parse_args(arguments)
     if options.data is None and not options.list:
         parser.error("the folder of data is missing: --data DATA, or make bench DATA=folder")
@@ -285,7 +297,7 @@ def main(arguments: Sequence[str] | None = None, known: Sequence[Step] | None = 
     """Do what is asked for; return the exit code."""
     options = parse(arguments)
     place = Place.of(options)
-    state = State(place.build / "state.json")
+    state = State(place.state)
     chosen = choose(steps() if known is None else known, options.only, is_quick=options.quick)
     if options.list:
         show(chosen, place, state, keep=options.keep, again=options.again)

@@ -205,7 +205,7 @@ def _at_length() -> list[Step]:
             ("DATA", "--jobs", "2", "--names", "iris", "--time-limit", "10"),
             ("sizes.md",),
         ),
-        Step("reliability", "benchmarks.reliability.run", (), ("--share", "0.002"), ("reliability.md",)),
+        Step("reliability", "benchmarks.reliability.run", ("--jobs", "2"), ("--share", "0.002"), ("reliability.md",)),
         Step("sabotage", "benchmarks.reliability.sabotage", (), ("--seeds", "0:9"), ("sabotage.md",)),
         Step("killed-parts", "benchmarks.reliability.killed_parts", (), None, ()),
         Step(

@@ -60,7 +60,7 @@ CHECKS = (
     Check(answers.metamorphic, "metamorphic variants", 1_000, 50),
     Check(answers.hostile_files, "damaged files, each by three readers", 20_000, 5_000),
     Check(checkpoints.edited_checkpoints, "edited checkpoints", 300, 50),
-    Check(checkpoints.failing_writes, "writes that fail as on a full disk, then resume", 100, 10),
+    Check(checkpoints.failing_writes, "writes that fail as on a full disk, then resume", 20, 2),
     Check(checkpoints.full_disks, "full disks, then resume", 100, 10),
     Check(kills.killed_solver, "kill -9 of the solver, then resume", 75, 5),
     Check(kills.killed_local_workers, "kill -9 of a local worker", 120, 2),

@@ -46,6 +46,14 @@ def test_what_is_done_is_not_done_again(place: Path, monkeypatch: pytest.MonkeyP
     assert runs(place, "a") == 3
 
 
+def test_another_kind_of_machine_measures_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is recorded beside the tables came from somewhere."""
+    run(place, [fake("a", "a.md")])
+    monkeypatch.setattr(runner, "processor", lambda: "abacus")
+    run(place, [fake("a", "a.md")])
+    assert runs(place, "a") == 2
+
+
 def test_other_arguments_are_another_step(place: Path) -> None:
     """A step whose arguments have changed is done again."""
     run(place, [fake("a", "a.md")])
@@ -126,7 +134,9 @@ def test_a_trial_writes_nowhere_else(place: Path) -> None:
     quick = runner.Place.of(options)
     assert quick.results.is_relative_to(place / "build")
     assert quick.pictures.is_relative_to(place / "build")
-    assert runner.Place.of(runner.parse(["--data", str(place / "data")])).results == runner.ROOT / "benchmarks/results"
+    assert quick.state.is_relative_to(place / "build")
+    real = runner.Place.of(runner.parse(["--data", str(place / "data")]))
+    assert real.results == real.state.parent == runner.ROOT / "benchmarks/results"
 
 
 def test_every_table_has_a_step() -> None:

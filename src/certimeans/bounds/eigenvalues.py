@@ -37,11 +37,11 @@ LARGEST = 1e100
 """Squares of larger entries, and sums of them, could overflow."""
 
 _SHIFTS = (1.0, 1e3, 1e6)
-_SHIFTS_OF_ESTIMATES = (30.0, 1e3)
+_SHIFTS_OF_ESTIMATES = (30.0,)
 _LARGE = 700  # from this size on a few eigenpairs are estimated in less time than they are computed
 _SHARE_OF_FEW = 0.02  # of all eigenpairs: more of them would take longer to estimate
 _TOLERANCE = 1e-5  # of eigenvalues, relatively; errors of t are about its square
-_MOST_RESTARTS = 20  # of Lanczos' method; matrices of the relaxation need about five
+_MOST_RESTARTS = 12  # of Lanczos' method; where many eigenvalues are close, a decomposition takes no longer than more
 _TINY = 1e-290  # keeps a zero matrix positive definite, and is far above underflow
 
 

@@ -55,8 +55,8 @@ class Progress:
     should know at once, such as what presolve did, or a cluster without workers, and usually empty; ``source`` says
     where the incumbent comes from; ``next_save`` is in how many seconds the search is saved next, if it is, together
     with the first news after that (parts are saved one by one as they are done). For a problem that is bounded by
-    parts: how many there are now, how many of them are done, the relative gap that these leave among themselves, and
-    about how many seconds the others take.
+    parts: how many there are now, how many of them are done, the relative gap if the others lose as much as these,
+    and about how many seconds the others take.
     """
 
     seconds: float

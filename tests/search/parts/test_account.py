@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -11,10 +12,11 @@ import pytest
 from certimeans.bounds.parts.bounding import Effort
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.settings import PartSettings
+from certimeans.search.parts import passes
 from certimeans.search.parts.account import budget_for, worth_another_time
 from certimeans.search.parts.cover import Cover, Known
 from certimeans.search.parts.passes import Budget, Pass, PassTasks
-from certimeans.search.parts.tasks import PartOutcome
+from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 
 SETTINGS = PartSettings(margin=1.0, relaxation_share=0.2)
 
@@ -23,7 +25,7 @@ def tasks_of(now: Pass) -> PassTasks:
     """Hand out parts that nobody looks at to two workers; 100 s are left."""
     part = cast("Part", None)
     budget = Budget(0.01, 400.0, 0.0, 0.2, 0.001)
-    return PassTasks(now, lambda _: part, Effort(0.01, 1), budget, 2, lambda: 100.0, 0.0)
+    return PassTasks(now, lambda _: part, Effort(0.01, 1), budget, lambda: 2, lambda: 100.0, 0.0)
 
 
 def four_parts(*values: float, own_cost: float = 99.5) -> Cover:
@@ -40,7 +42,7 @@ def test_those_that_are_left_share_what_is_left() -> None:
     budget = budget_for([(2,), (3,)], cover, 0.0, 400.0, 0.01, 2e-3, SETTINGS)
     assert budget.gap == pytest.approx(0.01)
     assert budget.allowed(Pass(2)) == pytest.approx(0.008)  # own clusterings lose the other fifth
-    assert budget.allowed(replace(Pass(2), keys_done={(2,)}, cost=100.0, value=98.6)) == pytest.approx(0.004)
+    assert budget.allowed(replace(Pass(2), done=1, cost=100.0, value=98.6)) == pytest.approx(0.004)
 
 
 def test_parts_that_were_bounded_before_tell_what_their_own_clusterings_lose() -> None:
@@ -68,7 +70,7 @@ def test_the_last_parts_in_time_are_stopped_early_enough_to_be_proven(
     """100 s are left: a share of it for each part at first, and never the seconds that a proof has taken."""
     now = replace(Pass(left), longest_overrun=overrun)
     tasks = replace(tasks_of(now), shares_time=shares_time)
-    assert tasks.make(((0,),)).seconds == pytest.approx(expected)
+    assert tasks.make(((0,),), []).seconds == pytest.approx(expected)
 
 
 def test_shares_of_the_time_are_such_that_all_parts_are_done_in_it() -> None:
@@ -79,18 +81,52 @@ def test_shares_of_the_time_are_such_that_all_parts_are_done_in_it() -> None:
     """
     now = Pass(5)
     tasks = tasks_of(now)
-    first, second = (tasks.make(((p,),)).seconds for p in range(2))
-    assert first == pytest.approx(0.95 * 100 / 3, rel=1e-3)
-    assert second == pytest.approx(0.95 * (100 - 95 / 3) / 2, rel=1e-3)
+    first = tasks.make(((0,),), [])
+    second = tasks.make(((1,),), [first])
+    assert first.seconds == pytest.approx(0.95 * 100 / 3, rel=1e-3)
+    assert second.seconds == pytest.approx(0.95 * (100 - 95 / 3) / 2, rel=1e-3)
     now.add(PartOutcome((0,), 1.0, 1.0, [], b""))
-    assert tasks.make(((2,),)).seconds == pytest.approx(0.95 * 50, rel=1e-3)
+    assert tasks.make(((2,),), [second]).seconds == pytest.approx(0.95 * 50, rel=1e-3)
 
 
 def test_a_part_that_waits_for_a_worker_begins_when_that_has_nothing_else() -> None:
     """Two parts take 47.5 s each; two that are made ahead begin after them, and share what is left then."""
-    tasks = tasks_of(Pass(4))
-    shares = [tasks.make(((p,),)).seconds for p in range(4)]
+    tasks, running = tasks_of(Pass(4)), list[PartTask]()
+    for p in range(4):
+        running.append(tasks.make(((p,),), running))
+    shares = [task.seconds for task in running]
     assert shares == pytest.approx([47.5, 47.5, 0.95 * 52.5, 0.95 * 52.5], rel=1e-3)
+
+
+@pytest.mark.parametrize(("n_workers", "seconds", "needed"), [(2, 30.0, math.inf), (8, 12.0, 0.1), (3, 10.0, math.inf)])
+def test_many_quick_parts_use_the_time_up_and_none_is_left_without(
+    n_workers: int, seconds: float, needed: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """600 parts in tasks of several, on a clock of our own: each takes its share, or no more than it needs."""
+    clock, now = [0.0], Pass(600)
+    monkeypatch.setattr(passes.time, "monotonic", lambda: clock[0])
+    tasks = replace(
+        tasks_of(now), capacity=lambda: n_workers, remaining=lambda: seconds - clock[0], seconds_per_task=0.5
+    )
+    waiting, running, shares = list(range(600)), list[PartTask](), list[float]()
+    ends: dict[tuple[Key, ...], float] = {}
+    while waiting or running:
+        while waiting and len(running) < tasks.at_a_time():
+            chosen, waiting = waiting[: tasks.batch()], waiting[tasks.batch() :]
+            task = tasks.make(tuple((p,) for p in chosen), running)
+            assert task.seconds is not None
+            shares.append(task.seconds)
+            free = sorted(ends.values())[-n_workers] if len(ends) >= n_workers else clock[0]
+            ends[task.keys] = max(clock[0], free) + len(chosen) * min(task.seconds, needed)
+            running.append(task)
+        done = min(running, key=lambda task: ends[task.keys])
+        running.remove(done)
+        clock[0] = ends.pop(done.keys)
+        for key in done.keys:
+            now.add(PartOutcome(key, 1.0, 1.0, [], b"", seconds=min(done.seconds or 0.0, needed)))
+    assert min(shares) > 0.7 * shares[0]
+    assert clock[0] < seconds
+    assert clock[0] > 0.9 * min(seconds, 600 * needed / n_workers)
 
 
 def test_tasks_are_made_ahead_of_time_only_while_parts_are_quick() -> None:

@@ -33,6 +33,7 @@ def redeal(  # noqa: PLR0913  # all that it depends on
     split: Split,
     own_loss: Callable[[Part, bool], float],
     *,
+    losses: FloatArray | None = None,
     settings: PartSettings | None = None,
     good_enough: float = 0.0,
     negligible: float = 0.0,
@@ -54,6 +55,8 @@ def redeal(  # noqa: PLR0913  # all that it depends on
         search or a quick one, which may find less. It is called in several threads.
     settings
         Those that the split was made with.
+    losses
+        What each part loses, if that is known.
     good_enough
         All parts together may lose that much, in the user's units.
     negligible
@@ -66,18 +69,22 @@ def redeal(  # noqa: PLR0913  # all that it depends on
         How many parts are searched at a time.
     """
     deadline = deadline or Deadline()
-    dealer = _Dealer(presolved, labels, split, settings or PartSettings(), negligible)
     random = np.random.default_rng([*seed, 17])
     with ThreadPoolExecutor(n_threads) as pool:
 
         def losses_of(some: Split, *, is_thorough: bool = True) -> FloatArray:
-            parts = (make_part(presolved, some, labels, (p,)) for p in range(some.n_parts))
-            return np.array(list(pool.map(own_loss, parts, [is_thorough] * some.n_parts)))
+            def loss(p: int) -> float:
+                return 0.0 if deadline.passed() else own_loss(make_part(presolved, some, labels, (p,)), is_thorough)
 
-        losses = losses_of(split)
+            return np.array(list(pool.map(loss, range(some.n_parts))))
+
+        losses = losses_of(split) if losses is None else losses.copy()
         if deadline.passed():  # some were not looked at
             return None
         totals = [float(losses.sum())]
+        if totals[0] <= good_enough:
+            return split, losses
+        dealer = _Dealer(presolved, labels, split, settings or PartSettings(), negligible)
         while totals[-1] > good_enough and not deadline.passed() and _is_worth_it(totals, split.n_parts, most_tries):
             first = random.choice(split.n_parts, p=losses / losses.sum())
             second = random.choice(np.delete(np.arange(split.n_parts), first))

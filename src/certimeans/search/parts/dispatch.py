@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
 
 from certimeans.search.parts.tasks import Key, PartOutcome, PartTask
 from certimeans.search.parts.workers import Outcomes, PartWorkers
 from certimeans.search.recovery import Recovery
+
+TaskMaker = Callable[[tuple[Key, ...], Collection[PartTask]], PartTask]
+"""Makes a task of some parts, while others are running."""
 
 _POLL_SECONDS = 0.1
 _GRACE_SECONDS = 0.3
@@ -45,7 +48,7 @@ class Dispatcher:
     def run(
         self,
         keys: Iterable[Key],
-        make_task: Callable[[tuple[Key, ...]], PartTask],
+        make_task: TaskMaker,
         batch: Callable[[], int],
         at_a_time: Callable[[], int] | None = None,
     ) -> bool:
@@ -54,7 +57,7 @@ class Dispatcher:
         Parameters
         ----------
         make_task
-            Makes a task of some parts when it is due.
+            Makes a task of some parts when it is due; it is told which tasks are running.
         batch
             How many parts a task should have now.
         at_a_time
@@ -76,7 +79,7 @@ class Dispatcher:
         self,
         waiting: deque[Key],
         running: dict[Outcomes, PartTask],
-        make_task: Callable[[tuple[Key, ...]], PartTask],
+        make_task: TaskMaker,
         batch: Callable[[], int],
         at_a_time: Callable[[], int],
     ) -> None:
@@ -87,7 +90,7 @@ class Dispatcher:
             chosen = [waiting.popleft()]
             while waiting and len(chosen) < batch() and chosen[0] not in self._alone and waiting[0] not in self._alone:
                 chosen.append(waiting.popleft())
-            task = make_task(tuple(chosen))
+            task = make_task(tuple(chosen), running.values())
             try:
                 running[self._workers.submit(task)] = task
             except BrokenExecutor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -34,8 +34,10 @@ class Pass:
 
     Attributes
     ----------
-    n_parts, keys_done
-        How many parts there are, and which are done.
+    n_parts, done
+        How many parts there are, and how many are done.
+    split_loss
+        What different means cost, relatively.
     cost, value
         Of those that are done, together.
     seconds, overrun
@@ -45,8 +47,9 @@ class Pass:
     """
 
     n_parts: int
+    split_loss: float = 0.0
     began: float = field(default_factory=time.monotonic)
-    keys_done: set[Key] = field(default_factory=set)
+    done: int = 0
     cost: float = 0.0
     value: float = 0.0
     seconds: float = 0.0
@@ -55,17 +58,12 @@ class Pass:
 
     def add(self, outcome: PartOutcome) -> None:
         """Count a part that is done."""
-        self.keys_done.add(outcome.key)
+        self.done += 1
         self.seconds += outcome.seconds
         self.overrun += outcome.overrun
         self.longest_overrun = max(self.longest_overrun, outcome.overrun)
         self.cost += outcome.cost
         self.value += outcome.value
-
-    @property
-    def done(self) -> int:
-        """How many parts are done."""
-        return len(self.keys_done)
 
     @property
     def left(self) -> int:
@@ -84,8 +82,8 @@ class Pass:
 
     @property
     def expected_gap(self) -> float:
-        """The gap that the parts which are done leave among themselves."""
-        return 1 - self.value / self.cost if self.cost > 0 else 0.0
+        """The gap if all parts lose as much as those that are done."""
+        return self.split_loss + 1 - self.value / self.cost if self.cost > 0 else 0.0
 
     def shown_in(self, progress: Progress) -> Progress:
         """Add how the pass goes to what is shown."""
@@ -141,7 +139,7 @@ class PassTasks:
     budget
         How much parts may lose.
     capacity
-        How many parts are bounded at a time.
+        Tells how many parts are bounded at a time; on a cluster that may change.
     remaining
         Tells how many seconds are left for all of them.
     seconds_per_task
@@ -164,7 +162,7 @@ class PassTasks:
     part_of: Callable[[Key], Part]
     effort: Effort
     budget: Budget
-    capacity: int
+    capacity: Callable[[], int]
     remaining: Callable[[], float]
     seconds_per_task: float
     seed: int = 0
@@ -174,23 +172,23 @@ class PassTasks:
     template: Template | Path | None = None
     start_of: Callable[[Key], Stored | None] = _nothing
     _handed_over: int = 0
-    _ends: dict[Key, float] = field(default_factory=dict)  # when parts that were handed over are meant to be done
+    _ends: dict[tuple[Key, ...], float] = field(default_factory=dict)  # when tasks at work are meant to be done
     _planned: float = 0.0  # seconds that these parts were meant to take, all workers together
 
-    def make(self, keys: tuple[Key, ...]) -> PartTask:
-        """Make a task of some parts, now that its turn has come."""
+    def make(self, keys: tuple[Key, ...], running: Collection[PartTask]) -> PartTask:
+        """Make a task of some parts, now that its turn has come, while others are running."""
         remaining = self.remaining()
         seconds_left = None if math.isinf(remaining) else remaining
         parts = tuple(map(self.part_of, keys))
         if self.quick is not None:
             effort = replace(self.effort, iterations=self._iterations(self.quick, remaining, len(keys)))
             return PartTask(keys, parts, effort, seed=self.seed, seconds_left=seconds_left)
-        share = _ROOM * self._share(keys, remaining) - self.now.overrun / max(1, self.now.done)
+        share = _ROOM * self._share(running, remaining) - self.now.overrun / max(1, self.now.done)
         # Parts that are cut short at the end of all time have to prove and hand over their bounds before it.
         rest = remaining - self.now.longest_overrun
         seconds = max(share, _LEAST_SHARE * self.useful_seconds) if self.shares_time else rest
         seconds = max(0.0, min(seconds, rest))
-        self._plan(keys, seconds)
+        self._plan(keys, seconds, running)
         return PartTask(
             keys,
             parts,
@@ -205,27 +203,28 @@ class PassTasks:
 
     def batch(self) -> int:
         """Return how many parts a task should have now."""
-        if self.now.done < self.capacity:
+        if self.now.done < self.capacity():
             return 1
         fitting = self.seconds_per_task / max(self.now.mean_seconds, 1e-3)
-        return max(1, min(int(fitting), _LARGEST_BATCH, self.now.left // (3 * self.capacity)))
+        return max(1, min(int(fitting), _LARGEST_BATCH, self.now.left // (3 * self.capacity())))
 
     def at_a_time(self) -> int:
         """Return how many tasks should be handed over now: some ahead if parts are quick."""
         is_quick = self.now.done > 0 and self.now.mean_seconds < _LONG
-        return self.capacity + (self.capacity // 2 if is_quick else 0)
+        capacity = self.capacity()
+        return capacity + (capacity // 2 if is_quick else 0)
 
-    def _share(self, keys: tuple[Key, ...], remaining: float) -> float:
+    def _share(self, running: Collection[PartTask], remaining: float) -> float:
         """Return how long each part that is not handed over yet may take, for all of them to be done in time.
 
         Parts are not divided among workers: three that wait for two workers have half of the time each.
         """
         if math.isinf(remaining):
             return remaining
-        ends = self._ends_of_others(keys)
-        waiting, now = self.now.left - len(ends), time.monotonic()
-        free = [remaining - max(0.0, end - now) for end in ends[-self.capacity :]]
-        free += [remaining] * (self.capacity - len(free))
+        waiting, capacity = self.now.left - sum(len(task.keys) for task in running), self.capacity()
+        now, ends = time.monotonic(), self._ends_of(running)
+        free = [remaining - max(0.0, end - now) for end in ends[-capacity:]]
+        free += [remaining] * (capacity - len(free))
         low, high = 0.0, max(free)
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
@@ -233,24 +232,21 @@ class PassTasks:
             low, high = (middle, high) if fits else (low, middle)
         return low
 
-    def _plan(self, keys: tuple[Key, ...], seconds: float) -> None:
+    def _plan(self, keys: tuple[Key, ...], seconds: float, running: Collection[PartTask]) -> None:
         """Note when parts will be done that have so many seconds each: they begin when a worker has nothing else."""
-        ends = self._ends_of_others(keys)
-        begin = time.monotonic()
-        if len(ends) >= self.capacity:
-            begin = max(begin, ends[-self.capacity])
-        for count, key in enumerate(keys, 1):
-            self._ends[key] = begin + count * seconds
+        ends, capacity = self._ends_of(running), self.capacity()
+        begin = time.monotonic() if len(ends) < capacity else max(time.monotonic(), ends[-capacity])
+        self._ends[keys] = begin + len(keys) * seconds
 
-    def _ends_of_others(self, keys: tuple[Key, ...]) -> list[float]:
-        """Return when other parts, those that were handed over and are not done, are meant to be done, in order."""
-        self._ends = {key: end for key, end in self._ends.items() if key not in keys and key not in self.now.keys_done}
+    def _ends_of(self, running: Collection[PartTask]) -> list[float]:
+        """Return when tasks are meant to be done, in order; those that are not running, done or lost, are forgotten."""
+        self._ends = {task.keys: self._ends[task.keys] for task in running if task.keys in self._ends}
         return sorted(self._ends.values())
 
     def _iterations(self, quick: QuickPilots, remaining: float, count: int) -> int:
         """Return how many iterations so many parts have: as were planned, or as parts so far leave time for."""
         iterations, now = quick.iterations, self.now
-        if self._handed_over >= _PARTS_TO_JUDGE * self.capacity and self._planned > 0:
+        if self._handed_over >= _PARTS_TO_JUDGE * self.capacity() and self._planned > 0:
             factor = max(_FASTEST, (time.monotonic() - now.began) / self._planned)
             iterations = quick.iterations_within(remaining / factor * now.n_parts / max(1, now.left))
         self._handed_over += count

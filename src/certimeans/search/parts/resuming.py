@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class Repetition:
     announce: Callable[[], None]
     is_united: bool
 
-    def make(self, keys: tuple[Key, ...]) -> PartTask:
+    def make(self, keys: tuple[Key, ...], _: Collection[PartTask]) -> PartTask:
         """Make a task of some stored parts."""
         stored = tuple((self.latest[key].entries, self.latest[key].path.read_bytes()) for key in keys)
         return PartTask(keys, tuple(map(self.part_of, keys)), self.effort, stored=stored)

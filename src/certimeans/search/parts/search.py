@@ -255,13 +255,14 @@ class PartsSearch:
         """Bound parts, those first that come first; say whether all were done."""
         assert self._split is not None and self._cover is not None  # noqa: S101, PT018  # set before
         overrun = 0.0 if self._now is None else self._now.longest_overrun
-        now = self._now = Pass(len(todo), longest_overrun=overrun)
+        cost = self.incumbent.cost
+        now = self._now = Pass(len(todo), self._split.loss / cost if cost > 0 else 0.0, longest_overrun=overrun)
         tasks = self._tasks = PassTasks(
             now,
             self._part,
             self._effort(is_patient=self._is_patient()),
             self._budget(todo),
-            self.workers.capacity,
+            lambda: self.workers.capacity,
             lambda: max(0.0, self.deadline.remaining() - self._reserve),
             self.settings.parts.seconds_per_task if self.workers.takes_batches else 0.0,
             self.seed,

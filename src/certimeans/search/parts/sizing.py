@@ -234,14 +234,15 @@ class Sizing:
         return Pilot(loss, seconds + _SECONDS_TO_HAND_OVER)
 
     def _some_keys(self, rough: Split, size: int, count: int) -> list[Key]:
-        """Return names of some parts of a size, united from those of a rough split."""
+        """Return names of some parts of a size, united from the first ones of a rough split, which are matched."""
+        count = min(count, max(1, GROUP_SIZE // size))
         united = min(rough.n_parts, max(1, round(size * rough.n_parts / self.presolved.super_points.size)))
         return [tuple(range(i, i + united)) for i in range(0, rough.n_parts - united + 1, united)][:count]
 
     def _bounded(self, keys: Sequence[Key], tasks: Mapping[Key, PartTask]) -> list[PartOutcome]:
         """Bound some pilots; fewer outcomes if there is a reason to stop."""
         found: list[PartOutcome] = []
-        Dispatcher(self.workers, found.append, self.splits.must_stop).run(keys, lambda own: tasks[own[0]], _one)
+        Dispatcher(self.workers, found.append, self.splits.must_stop).run(keys, lambda own, _: tasks[own[0]], _one)
         return found
 
     def _first_pilot(self, task: PartTask, start: Template | Path | None, share: float) -> PartOutcome | None:

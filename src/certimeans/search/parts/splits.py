@@ -54,7 +54,7 @@ class Trial:
     ----------
     own_losses, parts
         Of these: how much cheaper their own clusterings are than the whole's, relatively, and the parts; of very many,
-        only the first parts.
+        only some of the parts.
     means_loss
         What different means cost, relatively.
     settings
@@ -63,6 +63,8 @@ class Trial:
         Whether it is the split that would be used, and not a rough one: what is proven about its parts is of use.
     n_deals
         How many times its parts were dealt out again.
+    losses
+        What each part loses, in the user's units, if all were searched.
     """
 
     split: Split
@@ -72,6 +74,7 @@ class Trial:
     settings: PartSettings
     is_final: bool = False
     n_deals: int = 0
+    losses: FloatArray | None = None
 
     @property
     def own_loss(self) -> float:
@@ -155,6 +158,7 @@ class Splits:
                 labels,
                 trial.split,
                 own_loss,
+                losses=trial.losses,
                 settings=trial.settings,
                 good_enough=_GOOD_ENOUGH * self.effort.gap * cost,
                 negligible=self.negligible,
@@ -168,16 +172,17 @@ class Splits:
         return self._awaited(in_background(deal))
 
     def _trial_of(self, trial: Trial, labels: IntArray, split: Split, losses: FloatArray) -> Trial:
-        """Describe what has become of a trial; no more parts are kept than there may be pilots."""
+        """Describe what has become of a trial; of many parts only some are kept, for pilots."""
         own_losses, parts = dict[Key, float](), dict[Key, Part]()
+        kept = set(_spread(split.n_parts, _PARTS_TO_KEEP))
         for p, loss in enumerate(losses.tolist()):
             part = make_part(self.presolved, split, labels, (p,))
             own_cost = part.cost(part.labels)
             own_losses[(p,)] = loss / own_cost if own_cost > 0 else 0.0
-            if p < _PARTS_TO_KEEP:
+            if p in kept:
                 parts[(p,)] = part
         means_loss = split.loss / cost_of(self.presolved.super_points, labels)
-        return Trial(split, own_losses, parts, means_loss, trial.settings, trial.is_final, trial.n_deals + 1)
+        return Trial(split, own_losses, parts, means_loss, trial.settings, trial.is_final, trial.n_deals + 1, losses)
 
     def loses_much(self, trial: Trial) -> bool:
         """Whether parts lose so much that more points should be shared."""
@@ -204,7 +209,7 @@ class Splits:
 
     def try_split(self, split: Split, labels: IntArray) -> Trial:
         """Look for clusterings of their own that some parts of a split have, which is final."""
-        keys = [(p,) for p in range(0, split.n_parts, -(-split.n_parts // PARTS_TO_SEARCH))]
+        keys = [(p,) for p in _spread(split.n_parts, PARTS_TO_SEARCH)]
         cost = cost_of(self.presolved.super_points, labels)
         return self.try_parts(split, labels, keys, split.loss / cost if cost > 0 else 0.0, is_final=True)
 
@@ -291,6 +296,11 @@ class Splits:
             if self.must_stop():
                 raise StoppedError
         return work.result()
+
+
+def _spread(n_parts: int, most: int) -> range:
+    """Return the numbers of at most so many parts, spread over all."""
+    return range(0, n_parts, -(-n_parts // most))
 
 
 def unavoidable(trial: Trial) -> float:
