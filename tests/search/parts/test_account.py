@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -12,7 +13,6 @@ import pytest
 from certimeans.bounds.parts.bounding import Effort
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.settings import PartSettings
-from certimeans.search.parts import passes
 from certimeans.search.parts.account import budget_for, worth_another_time
 from certimeans.search.parts.cover import Cover, Known
 from certimeans.search.parts.passes import Budget, Pass, PassTasks
@@ -104,7 +104,7 @@ def test_many_quick_parts_use_the_time_up_and_none_is_left_without(
 ) -> None:
     """600 parts in tasks of several, on a clock of our own: each takes its share, or no more than it needs."""
     clock, now = [0.0], Pass(600)
-    monkeypatch.setattr(passes.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     tasks = replace(
         tasks_of(now), capacity=lambda: n_workers, remaining=lambda: seconds - clock[0], seconds_per_task=0.5
     )
