@@ -27,6 +27,7 @@ FRONTIER = (
 """How the names of the frontier's instances begin, one step each."""
 
 _FROM_PACKAGES = ("diamonds", "flights")
+_IN_A_PICTURE = ("1m", 2)
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,7 @@ def _at_length() -> list[Step]:
         ),
         Step("reliability", "benchmarks.reliability.run", ("--jobs", "2"), ("--share", "0.002"), ("reliability.md",)),
         Step("sabotage", "benchmarks.reliability.sabotage", (), ("--seeds", "0:9"), ("sabotage.md",)),
-        Step("killed-parts", "benchmarks.reliability.killed_parts", (), None, ()),
+        Step("killed-parts", "benchmarks.reliability.killed_parts", (), None, ("killed_parts.md",)),
         Step(
             "scaling",
             "benchmarks.suite.scaling",
@@ -226,9 +227,12 @@ def _large() -> list[Step]:
             folders: tuple[str, ...] = ("--data", "DATA")
             folders += ("--packages", "PACKAGES") if instance.name in _FROM_PACKAGES else ()
             arguments = (instance.name, *folders, "--jobs", "2", "--target", str(number))
+            if (instance.name, number) == _IN_A_PICTURE:
+                arguments += ("--picture",)
             quick = (*arguments, "--time-limit", "30") if instance.name == "10000_2_05" else None
             name = f"large-{instance.name}" + (f"-{number}" if len(instance.targets) > 1 else "")
-            found.append(Step(name, "benchmarks.suite.large", arguments, quick, ("large.md", "large.jsonl")))
+            writes = ("large.md", "large.jsonl", *(("large.png",) if "--picture" in arguments else ()))
+            found.append(Step(name, "benchmarks.suite.large", arguments, quick, writes))
     return [
         *found,
         Step(

@@ -3,8 +3,8 @@
 Usage: ``python -m benchmarks.reliability.killed_parts [NAME] [--kills 3] [--gap 0.003] [--time-limit 900] [--jobs 2]``
 with a name of ``benchmarks.suite.large_instances`` (default: 1m). ``certimeans solve --resume DIR`` is killed (SIGKILL,
 with all its processes) each time when ten times as many further parts are on disk; the last run goes to its end. Then:
-no part that was on disk was bounded anew, and the certificate is verified with the gap of the result. Prints a line for
-each run; the exit code says whether all is well.
+no part that was on disk was bounded anew, and the certificate is verified with the gap of the result. Writes
+``results/killed_parts.md`` with a line for each run; the exit code says whether all is well.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.record import markdown_table, write_result
 from benchmarks.reliability.outcome import Outcome
 from benchmarks.suite.large import write_inputs
 from benchmarks.suite.large_instances import INSTANCES, Folders
+from certimeans.printing import percent_up
 from certimeans.warmup import prepare
 
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -46,8 +48,10 @@ def run_and_kill(command: list[str], folder: Path, n_parts: int) -> tuple[int, f
     return stored(folder), time.perf_counter() - began
 
 
-def measure(name: str, folders: Folders, kills: int, limits: list[str], work: Path) -> Outcome:
-    """Kill, go on, and check."""
+def measure(
+    name: str, folders: Folders, kills: int, limits: list[str], work: Path, lines: list[tuple[str, str, str]]
+) -> Outcome:
+    """Kill, go on, and check; each run adds a line: how it ended, when, and how many parts were on disk then."""
     outcome = Outcome()
     saved, out = work / "saved", work / "out"
     inputs = write_inputs(INSTANCES[name], folders, work)
@@ -55,19 +59,21 @@ def measure(name: str, folders: Folders, kills: int, limits: list[str], work: Pa
     done = 0
     for turn in range(kills):
         done, seconds = run_and_kill(command, saved, done + 2 * 10**turn)
-        print(f"killed after {seconds:.1f} s with {done} parts on disk", flush=True)
+        lines.append(("killed", f"{seconds:.1f} s", f"{done}"))
     began = time.perf_counter()
     last = [*command, "--out", str(out), "--overwrite", "--json"]
     solved = subprocess.run(last, check=False, capture_output=True, text=True)
-    print(f"went on for {time.perf_counter() - began:.1f} s, {stored(saved)} parts on disk", flush=True)
+    lines.append((f"exit code {solved.returncode}", f"{time.perf_counter() - began:.1f} s", f"{stored(saved)}"))
     outcome.count(solved.returncode in {0, 1}, f"exit code {solved.returncode}: {solved.stderr[-500:]}")
     if solved.returncode not in {0, 1}:
         return outcome
     result = json.loads(solved.stdout)
-    print(f"{result['status']}, gap {100 * result['gap']:.3g} %, {result['parts']} parts", flush=True)
-    lines = (saved / "parts" / "index.jsonl").read_text(encoding="utf-8").splitlines()
-    keys = [tuple(json.loads(line)["parts"]) for line in lines[: max(0, done - 1)]]
-    again = sum(tuple(json.loads(line)["parts"]) in set(keys) for line in lines[len(keys) + 1 :])
+    ended = f"{result['status']}, {percent_up(result['gap'])}, {result['parts']} parts"
+    lines[-1] = (ended, *lines[-1][1:])
+    index = (saved / "parts" / "index.jsonl").read_text(encoding="utf-8").splitlines()
+    keys = [tuple(json.loads(line)["parts"]) for line in index[: max(0, done - 1)]]
+    # When all are done, those that lose most may go on: that is no part of this check.
+    again = sum(tuple(json.loads(line)["parts"]) in set(keys) for line in index[len(keys) + 1 : result["parts"]])
     outcome.count(again == 0, f"{again} parts that were on disk were bounded again")
     claim = ["--gap", repr(result["gap"] * (1 + 1e-9)), "--jobs", limits[-1]]
     verified = subprocess.run([*_PROGRAM, "verify", str(out), *claim], check=False, capture_output=True, text=True)
@@ -90,8 +96,12 @@ def main() -> None:
     limits = ["--gap", repr(options.gap), "--time-limit", repr(options.time_limit), "--jobs", str(options.jobs)]
     with tempfile.TemporaryDirectory() as work:
         folders = Folders(options.data, options.packages)
-        outcome = measure(options.name, folders, options.kills, limits, Path(work))
-    print(f"{outcome.tried} checks, {len(outcome.failures)} wrong")
+        lines: list[tuple[str, str, str]] = []
+        outcome = measure(options.name, folders, options.kills, limits, Path(work), lines)
+    table = markdown_table(("how it ended", "after", "parts on disk"), lines)
+    wrong = "; ".join(outcome.failures) or "nothing"
+    found = f"{INSTANCES[options.name].what}, to {100 * options.gap:g} %. {outcome.tried} checks, wrong: {wrong}."
+    write_result("killed_parts", "A large run by parts, killed and resumed", f"{table}\n\n{found}")
     sys.exit(bool(outcome.failures))
 
 

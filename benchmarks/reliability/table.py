@@ -22,7 +22,7 @@ busy with other things."""
 _MUTANTS = """\
 ## Mutated certificates
 
-Certificates of nine kinds, each changed a hundred times at random: one to three mutations of what it claims, of its
+Certificates of ten kinds, each changed a hundred times at random: one to three mutations of what it claims, of its
 instance (and its fingerprint made to fit), of the steps and arrays of its proof, of `result.json`, or of the bytes of
 its files. Half of the mutants claim a bound of 0, and more than half of these no clustering, so that nothing but the
 proof decides. One in ten is verified in ball arithmetic.

@@ -21,9 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.record import RESULTS, environments, markdown_table, write_result
+from benchmarks.record import PICTURES, RESULTS, environments, markdown_table, write_result
 from benchmarks.suite.large_instances import INSTANCES, Folders, LargeInstance, Target
+from benchmarks.suite.large_picture import draw_run
 from benchmarks.watch import run_watched
+from certimeans.printing import percent_up
 from certimeans.problem.io.files import write_constraints
 from certimeans.report.environment import environment_line
 from certimeans.warmup import prepare
@@ -49,9 +51,15 @@ def write_inputs(instance: LargeInstance, folders: Folders, to: Path) -> list[st
 
 
 def measure(
-    instance: LargeInstance, target: Target, folders: Folders, jobs: int, more: list[str], out: Path | None
+    instance: LargeInstance,
+    target: Target,
+    folders: Folders,
+    jobs: int,
+    more: list[str],
+    out: Path | None,
+    picture: Path | None = None,
 ) -> dict[str, Any]:
-    """Solve and verify one instance from the command line."""
+    """Solve and verify one instance from the command line, and draw the run if a picture is asked for."""
     with tempfile.TemporaryDirectory() as work:
         folder = out or Path(work) / "out"
         program = [sys.executable, "-m", "certimeans"]
@@ -86,6 +94,8 @@ def measure(
             "verify_wall": checked.seconds,
             "verify_gigabytes": checked.peak_gigabytes,
         }
+        if picture is not None:
+            draw_run(Path(work) / "points.npy", folder, picture)
     return row
 
 
@@ -146,13 +156,13 @@ def _line(row: dict[str, Any]) -> list[str]:
     if "gap" not in row:
         return [row["what"], goal, f"failed, exit code {row['exit_code']}", f"{row['wall']:.0f} s"]
     reference = f" ({row['objective'] / row['reference'] - 1:+.4%} of the published)" if row.get("reference") else ""
-    times = ", ".join(f"{seconds} s: {percent(gap)}" for seconds, gap in row["over_time"].items() if gap is not None)
+    times = ", ".join(f"{seconds} s: {percent_up(gap)}" for seconds, gap in row["over_time"].items() if gap is not None)
     seen = f"{row['verify_wall']:.0f} s, {row['verify_gigabytes']:.1f} GB" if row["verified"] else "NOT verified"
     parts = row.get("parts")
     return [
         row["what"],
         goal,
-        f"{percent(row['gap'])} ({row['status']})",
+        f"{percent_up(row['gap'])} ({row['status']})",
         f"{row['wall']:.0f} s",
         f"{row['gigabytes']:.2f}",
         "" if not parts else f"{len(parts) if isinstance(parts, list) else parts}",
@@ -165,7 +175,7 @@ def _line(row: dict[str, Any]) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage of three digits."""
+    """Write a gap that is asked for as a percentage; what was proven is rounded up instead."""
     return f"{100 * share:.3g} %"
 
 
@@ -181,6 +191,7 @@ def main() -> None:
     parser.add_argument("--time-limit", type=float, help="seconds, instead of the table's")
     parser.add_argument("--target", type=int, help="only this target of each instance, from 0")
     parser.add_argument("--out", type=Path, help="keep the results folder there (for one run)")
+    parser.add_argument("--picture", action="store_true", help="draw the run (README's picture of a large instance)")
     own, more = sys.argv[1:], []
     if "--" in own:
         own, more = own[: own.index("--")], own[own.index("--") + 1 :]
@@ -200,7 +211,8 @@ def main() -> None:
             last = targets[-1]
             targets = (Target(options.gap or last.gap, options.time_limit or last.seconds),)
         for target in targets:
-            row = measure(instance, target, folders, options.jobs, more, options.out)
+            picture = PICTURES / "large.png" if options.picture else None
+            row = measure(instance, target, folders, options.jobs, more, options.out, picture)
             print(json.dumps(row), flush=True)
             rows = remember(row)
             write_result("large", "Large instances", report(rows), command=_COMMAND, measured_with=measured_with(rows))

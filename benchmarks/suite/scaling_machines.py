@@ -11,6 +11,7 @@ from benchmarks.suite.large import percent
 from benchmarks.suite.scaling_dask import WORKERS, Costs, dask_name
 from benchmarks.suite.scaling_fit import Rows
 from benchmarks.suite.scaling_instances import Plan
+from certimeans.printing import percent_up
 
 NETWORKS = {"1 Gbit/s": 125e6, "10 Gbit/s": 1.25e9}
 """Bytes per second at the process that hands out parts: assumed, not measured."""
@@ -74,7 +75,7 @@ def _measured(found: Sequence[dict[str, Any]]) -> str:
             f"{row['warm_seconds']:.3f} s",
             f"{row['cold_seconds']:.3f} s ({row['cold_parts']})",
             *(f"{1e3 * row[name] / row['tasks']:.1f} ms" for name in ("client_processor", "scheduler_processor")),
-            percent(row["gap"]),
+            percent_up(row["gap"]),
         ]
         for row in found
     ]

@@ -20,6 +20,7 @@ from benchmarks.suite.scaling_fit import (
 )
 from benchmarks.suite.scaling_instances import Plan, Series, Study
 from benchmarks.suite.scaling_machines import describe_machines
+from certimeans.printing import percent_up
 from certimeans.status import SolveStatus
 
 _INTRODUCTION = """\
@@ -87,7 +88,7 @@ def _line(plan: Plan, series: Series, x: float, rows: Rows) -> list[str]:
         _time(timed),
         f"{timed['wall']:.1f} s" if timed else "",
         _parts(timed),
-        percent(early.y) if early is not None and plan.in_time.seconds > EARLY else "",
+        percent_up(early.y) if early is not None and plan.in_time.seconds > EARLY else "",
         _gap(limited),
         _parts(limited),
         f"{max(row['gigabytes'] for row in known):.2f}" if known else "",
@@ -102,14 +103,14 @@ def _time(row: dict[str, Any]) -> str:
         return f"{row['time']:.1f} s"
     is_late = row["status"] == SolveStatus.TIME_LIMIT
     ended = f"not in {row['target_seconds']:g} s" if is_late else f"nothing left to do after {row['time']:.0f} s"
-    return f"{ended}: {percent(row['gap'])}"
+    return f"{ended}: {percent_up(row['gap'])}"
 
 
 def _gap(row: dict[str, Any]) -> str:
     if row.get("gap") is None:
         return _failure(row)
     is_closed = row["gap"] <= row["target_gap"]
-    return percent(row["gap"]) + (f" (closed in {row['time']:.1f} s)" if is_closed else "")
+    return percent_up(row["gap"]) + (f" (closed in {row['time']:.1f} s)" if is_closed else "")
 
 
 def _failure(row: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ NAME_OF_THREADS = "certimeans"
 """Of those that may be left behind."""
 
 
-def end_with_parent(clean_up: Callable[[], object] | None = None) -> None:
+def end_with_parent(parent: int, clean_up: Callable[[], object] | None = None) -> None:
     """Watch the parent process from now on, and end this one soon after it is gone.
 
     A thread looks once a second, which costs nothing and works wherever orphans get another parent: everywhere but on
@@ -23,10 +23,12 @@ def end_with_parent(clean_up: Callable[[], object] | None = None) -> None:
 
     Parameters
     ----------
+    parent
+        The parent's number, from the parent: it may be gone before this process can ask.
     clean_up
         What to do before ending: what the parent can no longer do.
     """
-    threading.Thread(target=_watch, args=(os.getppid(), clean_up), name="parent watch", daemon=True).start()
+    threading.Thread(target=_watch, args=(parent, clean_up), name="parent watch", daemon=True).start()
 
 
 def _watch(parent: int, clean_up: Callable[[], object] | None) -> None:

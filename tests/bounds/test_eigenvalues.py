@@ -35,8 +35,15 @@ def test_the_bound_is_below_the_sum_and_close_to_it(kind: str, size: int) -> Non
     """Large matrices have estimates of their eigenpairs, small ones a decomposition."""
     spectrum = SPECTRA[kind][:size]
     exact = float(np.sort(spectrum)[:3].sum())
-    value, error = lowest_eigenvalue_sum(matrix_with(spectrum), 3, 1e-12)
+    value, error = lowest_eigenvalue_sum(matrix_with(spectrum), 3, 1e-12, may_estimate=True)
     assert exact - 1e-6 < value - error <= exact
+
+
+def test_estimates_suffice_where_eigenvalues_are_separated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No decomposition follows them."""
+    monkeypatch.setattr(eigenvalues, "dsyevr", lambda *_, **__: pytest.fail("decomposed"))
+    value, error = lowest_eigenvalue_sum(matrix_with(SPECTRA["separated"]), 3, 0.0, may_estimate=True)
+    assert -6.0 - 1e-6 < value - error <= -6.0
 
 
 def test_estimates_that_are_wrong_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +56,25 @@ def test_estimates_that_are_wrong_are_found_out(monkeypatch: pytest.MonkeyPatch)
         (values[-3:], vectors[:, -3:]),
         (values[1:4], vectors[:, 1:4]),
         (np.full(3, np.nan), random),
+        None,
     ):
         monkeypatch.setattr(eigenvalues, "_estimated_pairs", lambda *_, found=estimate: found)
-        value, error = lowest_eigenvalue_sum(matrix, 3, 0.0)
+        value, error = lowest_eigenvalue_sum(matrix, 3, 0.0, may_estimate=True)
         assert -6.0 - 1e-8 < value - error <= -6.0
+
+
+def test_fewer_eigenvectors_than_asked_for_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum of two of the three lowest eigenvalues is larger than that of all three, and must not pass for it."""
+    import scipy.sparse.linalg  # noqa: PLC0415
+
+    vectors = np.linalg.eigh(matrix_with(SPECTRA["separated"]))[1][:, :3]
+    for found in (vectors[:, :2], vectors[:, :0], np.full_like(vectors, np.nan)):
+        monkeypatch.setattr(scipy.sparse.linalg, "eigsh", lambda *_, found=found, **__: (None, found))
+        value, error = lowest_eigenvalue_sum(matrix_with(SPECTRA["separated"]), 3, 0.0, may_estimate=True)
+        assert -6.0 - 1e-8 < value - error <= -6.0
+
+
+def test_the_same_matrix_has_the_same_bound() -> None:
+    """Lanczos steps that have to begin anew, as with few different eigenvalues, do so with the same numbers."""
+    matrix = np.diag(np.concatenate([np.full(3, -1.0), np.zeros(697)]))
+    assert len({lowest_eigenvalue_sum(matrix, 2, 0.0, may_estimate=True) for _ in range(8)}) == 1

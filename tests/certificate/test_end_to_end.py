@@ -45,6 +45,15 @@ def test_what_the_solver_claims_is_proven(seed: int, tmp_path: Path) -> None:
     assert verify(tmp_path, gap=1e-4, arithmetic="ball").lower_bound >= result.lower_bound
 
 
+def test_many_cannot_links_of_two_clusters_leave_a_certificate_that_is_read(tmp_path: Path) -> None:
+    """Five links per point: each point is inferred to be with others many times over, and once is enough."""
+    random = np.random.default_rng(0)
+    side, pairs = random.integers(0, 2, size=80), random.integers(0, 80, size=(800, 2))
+    result = solve(random.normal(size=(80, 2)), 2, cannot_link=pairs[side[pairs[:, 0]] != side[pairs[:, 1]]])
+    result.save(tmp_path, report=False)
+    assert verify(tmp_path).lower_bound == pytest.approx(result.objective)
+
+
 def test_a_search_that_was_stopped_proves_its_bound(tmp_path: Path) -> None:
     """Open nodes count with the bounds of their ancestors."""
     result = solved(tmp_path, max_nodes=1, gap=1e-9)

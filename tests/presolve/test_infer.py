@@ -78,6 +78,7 @@ def test_inference_never_loses_a_feasible_clustering(seed: int) -> None:
         assert inferred <= together
     if k == 2:
         assert inferred == together
+        assert len(implied.merges) < n  # a certificate has no room for more
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -22,7 +22,6 @@ from certimeans.bench.rows import ResultsFile, Row, Settings, published_columns
 from certimeans.bench.suite import Case
 from certimeans.certificate.check import verify
 from certimeans.errors import CertimeansError, InfeasibleError
-from certimeans.orphans import end_with_parent
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.search.limits import Limits
@@ -262,6 +261,5 @@ def _processes(number: int) -> Iterator[Executor]:
 
 
 def _prepare_process() -> None:
-    """Leave Ctrl-C to the parent, and end if it is killed."""
-    end_with_parent()
+    """Leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

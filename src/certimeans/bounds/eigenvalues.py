@@ -10,8 +10,9 @@ is positive semidefinite, and every R with 0 <= R <= I and trace R = m, ::
 
 since <S, R> >= 0 and <q q', R> <= |q|^2. With the m lowest eigenpairs of M, t the last of these eigenvalues and f_i the
 distance to it, (2) is the sum of the m lowest eigenvalues: the best possible. Nothing is assumed of the accuracy of t,
-q and f; the floats are taken as they are. For large matrices they come from Lanczos steps in single precision, which
-take a fraction of the time of a decomposition; if these are not accurate enough for a proof, a decomposition follows.
+q and f; the floats are taken as they are. For large matrices they may come from Lanczos steps in single precision,
+which take a fraction of the time of a decomposition; if these are not accurate enough for a proof, a decomposition
+follows.
 
 **Rounding.** (1) is checked by a Cholesky factorisation of the float of S + d I. If it runs to completion, the smallest
 eigenvalue of the float matrix is at least -d - e with e = g / (1 - g) trace, g = rounding_factor(s + 2) for a matrix of
@@ -26,6 +27,9 @@ that shift, which is covered by the factor 4 in d.
 """
 
 from __future__ import annotations
+
+from inspect import signature
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +49,9 @@ _MOST_RESTARTS = 12  # of Lanczos' method; where many eigenvalues are close, a d
 _TINY = 1e-290  # keeps a zero matrix positive definite, and is far above underflow
 
 
-def lowest_eigenvalue_sum(matrix: FloatArray, count: int, matrix_error: float) -> tuple[float, float]:
+def lowest_eigenvalue_sum(
+    matrix: FloatArray, count: int, matrix_error: float, *, may_estimate: bool = False
+) -> tuple[float, float]:
     """Bound the sum of the lowest eigenvalues of a symmetric matrix from below.
 
     Parameters
@@ -56,6 +62,8 @@ def lowest_eigenvalue_sum(matrix: FloatArray, count: int, matrix_error: float) -
         How many eigenvalues, at least 1 and at most the size.
     matrix_error
         The exact matrix is within this distance of ``matrix``, in the Frobenius norm.
+    may_estimate
+        Whether an error some 30 times as large is worth half of the time, if the matrix is large.
 
     Returns
     -------
@@ -63,35 +71,45 @@ def lowest_eigenvalue_sum(matrix: FloatArray, count: int, matrix_error: float) -
         The sum is at least ``value - error``, and so is <M, R> for every R with 0 <= R <= I and trace ``count``.
         Minus infinity if no proof was found.
     """
-    if len(matrix) >= _LARGE and count <= _SHARE_OF_FEW * len(matrix):
-        value, error = _proven_sum(matrix, matrix_error, *_estimated_pairs(matrix, count), _SHIFTS_OF_ESTIMATES)
-        if value > -np.inf:
-            return value, error
+    if may_estimate and len(matrix) >= _LARGE and count <= _SHARE_OF_FEW * len(matrix):
+        estimate = _estimated_pairs(matrix, count)
+        if estimate is not None:
+            value, error = _proven_sum(matrix, matrix_error, *estimate, _SHIFTS_OF_ESTIMATES)
+            if value > -np.inf:
+                return value, error
     lowest, vectors, failed = dsyevr(matrix, il=1, iu=count, lower=1)
     if failed:
         return -np.inf, 0.0
     return _proven_sum(matrix, matrix_error, lowest, np.ascontiguousarray(vectors), _SHIFTS)
 
 
-def _estimated_pairs(matrix: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-    """Estimate the lowest eigenvalues, with their eigenvectors; not numbers where that failed."""
+def _estimated_pairs(matrix: FloatArray, count: int) -> tuple[FloatArray, FloatArray] | None:
+    """Estimate the lowest eigenvalues, with their eigenvectors, so many of each; ``None`` if that failed."""
     from scipy.sparse.linalg import ArpackError, eigsh  # noqa: PLC0415  # slow to import, and for large matrices only
 
     size = len(matrix)
-    nothing = np.full(count, np.nan), np.full((size, count), np.nan)
     largest = float(np.abs(matrix).max())
     if not 0 < largest < LARGEST:
-        return nothing
+        return None
     single = np.empty(matrix.shape, dtype=np.float32)
-    np.divide(matrix, largest, out=single, casting="same_kind")
-    start = np.random.default_rng(0).standard_normal(size).astype(np.float32)
+    with np.errstate(under="ignore"):
+        np.divide(matrix, largest, out=single, casting="same_kind")
+    random = np.random.default_rng(0)
+    start = random.standard_normal(size).astype(np.float32)
+    # Without a generator of ours, SciPy 1.17 begins anew with numbers that are different each time.
+    more: dict[str, Any] = {"rng": random} if "rng" in signature(eigsh).parameters else {}
     width = max(40, 2 * count + 20)
     try:
-        _, vectors = eigsh(single, count, which="SA", tol=_TOLERANCE, ncv=width, v0=start, maxiter=_MOST_RESTARTS)
-    except ArpackError:
-        return nothing
-    basis, _ = np.linalg.qr(vectors.astype(np.float64))
-    values, rotation = np.linalg.eigh(basis.T @ (matrix @ basis))
+        _, vectors = eigsh(
+            single, count, which="SA", tol=_TOLERANCE, ncv=width, v0=start, maxiter=_MOST_RESTARTS, **more
+        )
+        # Fewer vectors would be those of another sum.
+        if vectors.shape != (size, count) or not np.isfinite(vectors).all():
+            return None
+        basis, _ = np.linalg.qr(vectors.astype(np.float64))
+        values, rotation = np.linalg.eigh(basis.T @ (matrix @ basis))
+    except (ArpackError, np.linalg.LinAlgError):
+        return None
     return values, basis @ rotation
 
 

@@ -263,7 +263,7 @@ def _check_proof(certificate: Certificate, data: Geometry, arithmetic: Arithmeti
     kinds = [step.kind for entry in certificate.proof for step in entry]
     is_divided = "parts" in kinds or "regions" in kinds
     several = n_jobs > 1 and (is_divided or kinds.count("relaxation") + kinds.count("size_blocks") > 1)
-    start = (data, arithmetic, certificate.k)
+    start = (os.getpid(), data, arithmetic, certificate.k)
     with ProcessPoolExecutor(n_jobs, initializer=start_worker, initargs=start) if several else nullcontext() as pool:
         context = Context(certificate, data, arithmetic, pool, n_jobs)
         return walk(context, State(certificate.n, certificate.must_link, certificate.cannot_link), VERIFIERS)

@@ -177,7 +177,7 @@ class PartProof(Proof):
         self.proof = entries_of(content)
         kinds = {step.kind for entry in self.proof for step in entry}
         of_the_whole = kinds & {"parts", "regions", "identical"}
-        require(not of_the_whole, f"{path.name}: a part has no parts, and no identical points")
+        require(not of_the_whole, f"{path.name}: a part or region has no parts, regions or identical points")
         of_sizes = kinds & {"branch_sizes", "size_blocks"}
         require(not of_sizes, f"{path.name}: a part of a cluster has none of the prescribed sizes")
         self._archive = Archive(path)

@@ -232,9 +232,12 @@ VERIFIERS_OF_PARTS: dict[str, Verifier] = {
 worker_context: dict[str, tuple[Geometry, Arithmetic, int]] = {}
 
 
-def start_worker(data: Geometry, arithmetic: Arithmetic, k: int) -> None:
-    """Tell a process of the pool, once, what all its tasks are about; one BLAS thread each."""
-    end_with_parent()
+def start_worker(parent: int, data: Geometry, arithmetic: Arithmetic, k: int) -> None:
+    """Tell a process of the pool, once, what all its tasks are about; one BLAS thread each.
+
+    It ends if the process with the number of the parent does.
+    """
+    end_with_parent(parent)
     threadpool_limits(limits=1, user_api="blas")
     worker_context["context"] = (data, arithmetic, k)
 

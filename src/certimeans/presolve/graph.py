@@ -123,3 +123,19 @@ def connected(n_vertices: int, pairs: IntArray) -> IntArray:
     matrix = coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n_vertices, n_vertices))
     _, labels = connected_components(matrix, directed=False)
     return by_first_appearance(labels)
+
+
+def spanning_forest(n_vertices: int, pairs: IntArray) -> IntArray:
+    """Return the places of pairs that connect as much as all of them, and close no circle; in increasing order."""
+    if len(pairs) == 0:
+        return np.empty(0, dtype=np.int64)
+    from scipy.sparse import coo_array  # noqa: PLC0415  # slow to import, and not always needed
+    from scipy.sparse.csgraph import minimum_spanning_tree  # noqa: PLC0415
+
+    # Entries that are there twice would be added up: of equal pairs, the first stays.
+    _, first = np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)
+    a, b = pairs[first].T
+    weights = 1.0 + first  # no two are equal, and none is 0, which would be no edge
+    tree = minimum_spanning_tree(coo_array((weights, (a, b)), shape=(n_vertices, n_vertices)).tocsr())
+    places: IntArray = np.sort(tree.data.astype(np.int64) - 1)
+    return places

@@ -17,7 +17,7 @@ import numpy as np
 
 from certimeans._typing import IntArray
 from certimeans.deadline import Deadline
-from certimeans.presolve.graph import Contradiction, Graph, connected
+from certimeans.presolve.graph import Contradiction, Graph, connected, spanning_forest
 from certimeans.problem.clustering import by_first_appearance
 
 _MAX_CLIQUES = 20_000
@@ -75,12 +75,15 @@ def _sides_of_two_colouring(graph: Graph) -> IntArray:
 
 
 def _common_neighbours(graph: Graph) -> IntArray:
-    """Return all pairs of successive neighbours of a vertex, with it: chained, they join all its neighbours."""
+    """Return pairs of neighbours of a vertex, with it, that join all neighbours of each vertex.
+
+    Chains of successive neighbours do; of these, the pairs that close no circle are enough: fewer than vertices.
+    """
     ends = np.vstack([graph.edges, graph.edges[:, ::-1]])
     ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
     same = ends[:-1, 0] == ends[1:, 0]
     chained: IntArray = np.column_stack([ends[:-1, 1], ends[1:, 1], ends[:-1, 0]])[same]
-    return chained
+    return chained[spanning_forest(graph.n_vertices, chained[:, :2])]
 
 
 class _CliqueMerging:

@@ -40,9 +40,11 @@ def describe_parts(result: SolveResult) -> str:
         return ""
     n = result.instance.n_points
     said = f"{n:,} points were bounded in {parts.count:,} parts of about {round(n / parts.count):,}"
+    if parts.count == 1:
+        said = f"{n:,} points were bounded in one part"
     if parts.bounded > parts.count:
         said += ", some of them in smaller pieces"
-    if parts.shared:
+    if parts.shared and parts.count > 1:
         said += f", which share {parts.shared:,} of them by weight"
     if parts.links_left_out:
         said += (

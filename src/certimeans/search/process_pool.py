@@ -7,25 +7,106 @@ no longer than a run, so they may grow.
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import threading
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, Executor, wait
+from pathlib import Path
 from typing import Any
+
+from certimeans.orphans import end_with_parent
+from certimeans.search.background import in_background
+
+_SECONDS_TO_KILL = 0.4
+_SECONDS_TO_KILL_AT_THE_START = 3.0
+"""Processes that outlive this one while they are still being started complain, on whatever this one prints to."""
 
 
 def make_process_pool(
-    count: int, prepare: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
+    count: int,
+    prepare: Callable[..., None] | None = None,
+    arguments: tuple[Any, ...] = (),
+    folder: Path | None = None,
 ) -> Executor:
-    """Make a pool of processes, each of which calls ``prepare`` first, if there is something to prepare."""
+    """Make a pool of processes, each of which calls ``prepare`` first, if there is something to prepare.
+
+    They end if this process does, also if it is killed, and remove the folder then, if there is one.
+    """
     from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415  # takes a while, and is rarely needed
 
-    pool: Executor = ProcessPoolExecutor(count, initializer=_prepare, initargs=(prepare, arguments))
+    pool: Executor = ProcessPoolExecutor(
+        count, initializer=_prepare, initargs=(os.getpid(), folder, prepare, arguments)
+    )
     return pool
 
 
-def _prepare(prepare: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+def _prepare(parent: int, folder: Path | None, prepare: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     from joblib.externals.loky import process_executor  # noqa: PLC0415  # there already, in a process of loky's
 
+    end_with_parent(parent, None if folder is None else lambda: shutil.rmtree(folder, ignore_errors=True))
     process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize  # there is no other way to say so
     if prepare is not None:
         prepare(*arguments)
+
+
+class StartingPool:
+    """A pool whose processes are started in the background, and can be killed at any moment.
+
+    Parameters
+    ----------
+    before
+        What to do before they are started, in the background, too.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        prepare: Callable[..., None],
+        arguments: tuple[Any, ...],
+        folder: Path,
+        before: Callable[[], object] | None = None,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._is_killed = False
+        self._pool: Executor | None = None
+        self._started = in_background(self._start, count, prepare, arguments, folder, before)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the processes are there, or could not be started."""
+        return self._started.done()
+
+    def executor(self) -> Executor:
+        """Return the pool as soon as its processes are there."""
+        return self._started.result()
+
+    def kill(self) -> None:
+        """Kill the processes; loky's own cleaning up goes on in a thread if it takes longer."""
+        seconds = _SECONDS_TO_KILL if self.is_ready else _SECONDS_TO_KILL_AT_THE_START
+        wait([in_background(self._kill)], timeout=seconds)
+
+    def _kill(self) -> None:
+        with self._lock:
+            self._is_killed = True
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+
+    def _start(
+        self,
+        count: int,
+        prepare: Callable[..., None],
+        arguments: tuple[Any, ...],
+        folder: Path,
+        before: Callable[[], object] | None,
+    ) -> Executor:
+        with self._lock:
+            if self._is_killed:
+                raise BrokenExecutor("killed before the processes were started")
+            if before is not None:
+                before()
+            self._pool = make_process_pool(count, prepare, arguments, folder)
+            probes = [self._pool.submit(int) for _ in range(count)]
+        wait(probes)  # if they failed, the first task will fail alike
+        return self._pool

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-import shutil
 import signal
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future, wait
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 from certimeans.deadline import Deadline
-from certimeans.orphans import end_with_parent
 from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.evaluate import Surroundings
 from certimeans.search.node import NodeReport, Outcome, SearchTask, Task
-from certimeans.search.process_pool import make_process_pool
+from certimeans.search.process_pool import StartingPool
 from certimeans.search.sharing import Blackboard, BlackboardReader
 from certimeans.search.tree import ROOT
 from certimeans.search.workers import LOST, Mailbox, perform
@@ -28,8 +25,6 @@ from certimeans.search.workers import LOST, Mailbox, perform
 SECONDS_BEFORE_PROCESSES = 2.0
 """How long nodes of the tree are evaluated in threads before processes are started: about as long as these take to
 start and to load what they need. With 0, processes evaluate every node but the root."""
-
-_SECONDS_TO_KILL = 0.4
 
 
 class ProcessWorkers:
@@ -53,10 +48,7 @@ class ProcessWorkers:
         self._mail = Mailbox()
         self._surroundings = Surroundings(deadline, self._board.cost, self._mail.put)
         self._root_surroundings = replace(self._surroundings, n_threads=n_processes)
-        self._pool: Executor | None = None
-        self._starting: Future[Executor] | None = None
-        self._lock = threading.Lock()
-        self._is_closed = False
+        self._pool: StartingPool | None = None
         self._tree_began = math.inf  # on the clock of time.monotonic
 
     def listen(self, hear: Callable[[NodeReport], None]) -> None:
@@ -84,22 +76,12 @@ class ProcessWorkers:
         return in_background(perform, self._presolved, task, self._surroundings)
 
     def _pool_if_ready(self) -> Executor | None:
-        if self._starting is None and time.monotonic() - self._tree_began >= SECONDS_BEFORE_PROCESSES:
-            self._starting = in_background(self._start)
-        if self._starting is None or not (self._starting.done() or SECONDS_BEFORE_PROCESSES == 0.0):
+        if self._pool is None and time.monotonic() - self._tree_began >= SECONDS_BEFORE_PROCESSES:
+            folder = self._board.folder
+            self._pool = StartingPool(self.capacity, _prepare_worker, (folder,), folder, self._board.write_problem)
+        if self._pool is None or not (self._pool.is_ready or SECONDS_BEFORE_PROCESSES == 0.0):
             return None
-        return self._starting.result()
-
-    def _start(self) -> Executor:
-        """Start the pool, and return when its processes are ready."""
-        with self._lock:
-            if self._is_closed:
-                raise BrokenExecutor("closed before the processes were started")
-            self._board.write_problem()
-            pool = self._pool = make_process_pool(self.capacity, _prepare_worker, (self._board.folder,))
-            probes = [pool.submit(_is_ready) for _ in range(self.capacity)]
-        wait(probes)  # if they failed, the first task will fail alike
-        return pool
+        return self._pool.executor()
 
     def renew(self) -> bool:
         """Make room for a new pool: a process that ends breaks the whole old one."""
@@ -109,18 +91,13 @@ class ProcessWorkers:
     def close(self) -> None:
         """Kill the processes, and tell the threads to end at their next look."""
         self._deadline.request_stop()
-        with self._lock:
-            self._is_closed = True
         self._kill_pool()
         self._board.close()
 
     def _kill_pool(self) -> None:
-        """Kill the processes; loky's own cleaning up goes on in a thread if it takes longer."""
-        self._starting = None
         if self._pool is not None:
-            cleaning = in_background(self._pool.shutdown, wait=True, kill_workers=True)  # type: ignore[call-arg]
+            self._pool.kill()
             self._pool = None
-            wait([cleaning], timeout=_SECONDS_TO_KILL)
 
 
 _PRESOLVED: Presolved | None = None
@@ -128,19 +105,13 @@ _SURROUNDINGS = Surroundings()
 
 
 def _prepare_worker(folder: Path) -> None:
-    """Read the problem once, leave Ctrl-C to the coordinator, and end if the coordinator is killed."""
+    """Read the problem once, and leave Ctrl-C to the coordinator."""
     global _PRESOLVED, _SURROUNDINGS  # noqa: PLW0603  # one problem per worker, read once
-    end_with_parent(lambda: shutil.rmtree(folder, ignore_errors=True))
     board = BlackboardReader(folder)
     _PRESOLVED = board.presolved
     _SURROUNDINGS = Surroundings(incumbent_cost=board.cost)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(limits=1, user_api="blas")
-
-
-def _is_ready() -> bool:
-    """Answer once the process is there."""
-    return True
 
 
 def _perform_in_worker(task: Task) -> Outcome:

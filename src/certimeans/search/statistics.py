@@ -63,10 +63,8 @@ class RegionsStatistics:
         Points in each region.
     clusters
         Clusters of the best clustering in each of them.
-    problems
+    problems, searched
         How many problems of a region with a number of clusters were looked at, and how many of these were searched.
-    searched
-        See above.
     """
 
     points: tuple[int, ...]

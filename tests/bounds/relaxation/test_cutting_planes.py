@@ -3,6 +3,7 @@ import time
 import numpy as np
 import pytest
 
+from certimeans.bounds import eigenvalues
 from certimeans.bounds.protocol import RoundStatistics, StopReason
 from certimeans.bounds.relaxation.admm import Admm, AdmmSettings, Iterate
 from certimeans.bounds.relaxation.cuts.pool import Cuts
@@ -224,7 +225,7 @@ def test_bounds_within_a_round_are_left_out_where_they_are_hopeless() -> None:
         proven: list[float] = []
         with pytest.MonkeyPatch.context() as patch:
             whole = Admm.safe_bound
-            patch.setattr(Admm, "safe_bound", lambda *given: proven.append(0.0) or whole(*given))  # type: ignore[func-returns-value]
+            patch.setattr(Admm, "safe_bound", lambda *given, **more: proven.append(0.0) or whole(*given, **more))  # type: ignore[func-returns-value]
             settings = CuttingPlaneSettings(hopeful=hopeful, max_rounds=8, max_iterations=20)
             outcome = bound_by_cutting_planes(relaxation, target, settings=settings)
         return sum(r.iterations for r in outcome.rounds), len(proven)
@@ -250,3 +251,18 @@ def test_settings_name_the_field_that_is_wrong(settings, field: str) -> None:  #
     """Bad settings are refused where they are made."""
     with pytest.raises(ValueError, match=field):
         settings()
+
+
+def test_estimates_of_eigenvalues_are_given_up_where_only_rounding_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What decompositions reach is reached, though estimates, which are quicker, leave more to rounding."""
+    relaxation, settings = relaxation_of(blobs(160, 2, spread=0.3)), CuttingPlaneSettings(large_size=100)
+    monkeypatch.setattr(eigenvalues, "_LARGE", 10**9)
+    best = bound_by_cutting_planes(relaxation, np.inf, settings=settings).safe_lower_bound
+    value = bound_by_cutting_planes(relaxation, best - 1e-7, settings=settings).safe_lower_bound
+    monkeypatch.setattr(eigenvalues, "_LARGE", 100)
+    farther = bound_by_cutting_planes(relaxation, 0.99 * value, settings=settings)
+    allowances = [farther.proven.unsafe_lower_bound - farther.safe_lower_bound]
+    reached = bound_by_cutting_planes(relaxation, value, settings=settings)
+    allowances.append(reached.proven.unsafe_lower_bound - reached.safe_lower_bound)
+    assert reached.reason is StopReason.REACHED
+    assert allowances[0] > 5 * allowances[1]

@@ -221,6 +221,7 @@ def test_parts_that_nothing_is_known_about_get_the_bound_that_costs_nothing(tmp_
     result = solve(points, 3, part_size=60, callback=interrupt)
     assert result.status is SolveStatus.INTERRUPTED
     assert result.lower_bound > 0.5 * result.objective
+    assert result.parts == 4
     result.save(tmp_path, report=False)
     assert verify(tmp_path).lower_bound >= result.lower_bound
 
@@ -410,7 +411,7 @@ def test_a_resumed_run_begins_with_small_parts_as_the_first_one_did(tmp_path: Pa
 
 
 def test_a_task_carries_its_own_points_and_nothing_else() -> None:
-    """Ten times as many points in all do not make a task larger."""
+    """Ten times as many points in all do not make a task larger, nor does what was computed of the part."""
     sizes = []
     for n in (400, 4000):
         presolved = presolve(Instance.create(blobs(n), 4))
@@ -418,6 +419,8 @@ def test_a_task_carries_its_own_points_and_nothing_else() -> None:
         part = make_part(presolved, split_into_parts(presolved, labels, n // 100), labels, (0,))
         task = PartTask(((0,),), (part,), Effort(1e-3, 4))
         sizes.append(len(pickle.dumps(task)))
+        assert part.super_points.gram.shape == (part.size, part.size)
+        assert len(pickle.dumps(task)) == sizes[-1]
         (outcome,) = perform_parts(pickle.loads(pickle.dumps(task)))  # noqa: S301  # our own
         assert 0 < outcome.value <= outcome.cost * (1 + 1e-9)
     assert abs(sizes[1] - sizes[0]) < 500

@@ -14,7 +14,7 @@ inside super-points is part of each part's own cost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -61,6 +61,10 @@ class Part:
     labels: IntArray
     deviations: FloatArray | None = None
     deviation_error: float = 0.0
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is computed from the rest: it can be larger than all of it, and messages carry parts."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
     def size(self) -> int:

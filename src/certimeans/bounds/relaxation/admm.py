@@ -218,18 +218,20 @@ class Admm:
         sizes = self._size_multipliers()
         return Iterate(self.primal.copy(), self.dual.copy(), self.current_cuts(), self.penalty, size_multipliers=sizes)
 
-    def safe_bound(self, slack_bits: int = ALL_BITS) -> SafeBound:
+    def safe_bound(self, slack_bits: int = ALL_BITS, *, may_estimate: bool = False) -> SafeBound:
         """Prove a bound from the present multipliers."""
-        return self._bound_of(self.dual, slack_bits)()
+        return self._bound_of(self.dual, slack_bits, may_estimate=may_estimate)()
 
-    def bound_later(self, slack_bits: int = ALL_BITS) -> tuple[Iterate, Callable[[], SafeBound]]:
+    def bound_later(
+        self, slack_bits: int = ALL_BITS, *, may_estimate: bool = False
+    ) -> tuple[Iterate, Callable[[], SafeBound]]:
         """Copy the present iterate; return it, and what proves its bound, to be called in any thread at any time."""
         iterate = self.snapshot()
-        return iterate, self._bound_of(iterate.dual, slack_bits)
+        return iterate, self._bound_of(iterate.dual, slack_bits, may_estimate=may_estimate)
 
-    def _bound_of(self, dual: FloatArray, slack_bits: int) -> Callable[[], SafeBound]:
-        sizes, multipliers = self._size_multipliers(), self.multipliers.copy()
-        return partial(safe_lower_bound, self.relaxation, self.rows, multipliers, dual, sizes, slack_bits)
+    def _bound_of(self, dual: FloatArray, slack_bits: int, *, may_estimate: bool) -> Callable[[], SafeBound]:
+        given = (self.relaxation, self.rows, self.multipliers.copy(), dual, self._size_multipliers(), slack_bits)
+        return partial(safe_lower_bound, *given, may_estimate=may_estimate)
 
 
 def _polyhedral_projector(

@@ -208,6 +208,8 @@ class CuttingPlaneLoop:
         self._bound_every = settings.bound_every * (2 if solver.relaxation.size >= settings.large_size else 1)
         self._is_warm = len(start.cuts) > 0
         self._is_exact = is_exact
+        # Estimates of eigenvalues take less time, and leave more to rounding: until nothing else is missing.
+        self._may_estimate = solver.relaxation.size >= settings.large_size
 
     def run(self, on_round: Callable[[RoundStatistics, SafeBound, Iterate], None] | None) -> StopReason:
         """Go round until there is a reason to stop."""
@@ -270,7 +272,7 @@ class CuttingPlaneLoop:
             return self._take_proof(wait=False)
         if reason := self._take_proof(wait=True):
             return reason
-        iterate, prove = self.solver.bound_later(self.settings.slack_bits)
+        iterate, prove = self.solver.bound_later(self.settings.slack_bits, may_estimate=self._may_estimate)
         self._in_proof = self.helper.submit(prove), iterate, self.solver.iterations
         return None
 
@@ -311,7 +313,7 @@ class CuttingPlaneLoop:
     def _bound_reaches_target(self) -> StopReason | None:
         """Bound, and say whether that is enough, or whether nothing but the allowance for rounding is missing."""
         began = time.perf_counter()
-        bound = self.solver.safe_bound(self.settings.slack_bits)
+        bound = self.solver.safe_bound(self.settings.slack_bits, may_estimate=self._may_estimate)
         self.bound_seconds += time.perf_counter() - began
         return self._judge(bound, self.solver.snapshot, self.solver.iterations)
 
@@ -325,8 +327,13 @@ class CuttingPlaneLoop:
         value = self.pruning_value()
         if self.best_bound >= value:
             return StopReason.REACHED
-        allowance = self.best_proven.unsafe_lower_bound - self.best_bound
-        return StopReason.ROUNDING if self.best_bound + 2 * allowance >= value else None
+        allowance = bound.unsafe_lower_bound - bound.safe_lower_bound
+        if not self.best_bound + 2 * allowance >= value:
+            return None
+        if self._may_estimate:
+            self._may_estimate = False
+            return self._bound_reaches_target()
+        return StopReason.ROUNDING
 
     @property
     def best_bound(self) -> float:

@@ -85,6 +85,8 @@ def safe_lower_bound(
     dual: FloatArray,
     size_multipliers: FloatArray | None = None,
     slack_bits: int = ALL_BITS,
+    *,
+    may_estimate: bool = False,
 ) -> SafeBound:
     """Prove a lower bound on the cost of every clustering.
 
@@ -102,6 +104,9 @@ def safe_lower_bound(
         Two numbers for each super-point if limits on sizes are rows; negative ones count as zero.
     slack_bits
         Bits of V's mantissas that are used: with fewer of them certificates are smaller, and bounds hardly weaker.
+    may_estimate
+        Whether a larger allowance for rounding is worth the time; see
+        :func:`~certimeans.bounds.eigenvalues.lowest_eigenvalue_sum`.
     """
     if not (np.isfinite(multipliers).all() and np.isfinite(dual).all()):
         return NO_BOUND
@@ -128,7 +133,7 @@ def safe_lower_bound(
             constant_error += least_error + 4 * UNIT_ROUNDOFF * (abs(constant) + abs(least))
     if not (np.abs(matrix).max() < LARGEST and abs(constant) < LARGEST):
         return NO_BOUND
-    spectral, spectral_error = _spectral_minimum(matrix, relaxation)
+    spectral, spectral_error = _spectral_minimum(matrix, relaxation, may_estimate=may_estimate)
     unsafe = constant + spectral
     # Each error term was itself computed with rounding; the factor covers that amply.
     error = constant_error + spectral_error + relaxation.objective_error + 4 * UNIT_ROUNDOFF * abs(unsafe)
@@ -183,7 +188,7 @@ def _write_symmetric(upper: FloatArray, first: int, matrix: FloatArray) -> None:
     matrix[last:, first:last] = upper[:, rows:].T
 
 
-def _spectral_minimum(matrix: FloatArray, relaxation: Relaxation) -> tuple[float, float]:
+def _spectral_minimum(matrix: FloatArray, relaxation: Relaxation, *, may_estimate: bool) -> tuple[float, float]:
     """Return u'Gu plus the sum of the k - 1 lowest eigenvalues of G on u's complement, and a bound on its error."""
     size, k, direction = relaxation.size, relaxation.n_clusters, relaxation.direction
     direction_error = 4 * UNIT_ROUNDOFF + relaxation.weight_error
@@ -197,5 +202,5 @@ def _spectral_minimum(matrix: FloatArray, relaxation: Relaxation) -> tuple[float
     half = image - 0.5 * (value + norm) * direction
     compressed = matrix - np.outer(direction, half) - np.outer(half, direction)
     forming_error = 4 * UNIT_ROUNDOFF * norm + (8 * UNIT_ROUNDOFF + 2 * direction_error) * float(np.linalg.norm(half))
-    spectral, error = lowest_eigenvalue_sum(compressed, k - 1, forming_error)
+    spectral, error = lowest_eigenvalue_sum(compressed, k - 1, forming_error, may_estimate=may_estimate)
     return value + spectral, value_error + error

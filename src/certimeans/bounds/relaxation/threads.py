@@ -51,7 +51,7 @@ class Threads:
     def rows_of_triangle(self, size: int, multiple: int = 1) -> list[tuple[int, int]]:
         """Divide the rows of an upper triangle into ranges of equal areas, each from a multiple of some number on."""
         below = (1 - np.sqrt(1 - t / self.count) for t in range(self.count))
-        return _between([*(multiple * round(size * share / multiple) for share in below), size])
+        return _between([*(min(size, multiple * round(size * share / multiple)) for share in below), size])
 
     def product(self, left: Single, right: Single) -> Single:
         """Multiply two matrices; each thread has some of the columns."""

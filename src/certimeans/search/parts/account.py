@@ -43,7 +43,7 @@ def time_reserved(n_points: int, seconds: float) -> float:
     return min(_SECONDS_AT_THE_END + _SECONDS_PER_POINT * n_points, _MOST_RESERVED * seconds)
 
 
-def budget_for(  # all that it depends on
+def budget_for(
     todo: Sequence[Key],
     cover: Cover,
     split_loss: float,

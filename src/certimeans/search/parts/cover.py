@@ -52,8 +52,10 @@ class Cover:
     def take(self, key: Key, known: Known) -> None:
         """Take over a bound if it is better than what was known."""
         before = self.known.get(key)
-        if before is None or known.value > before.value:
+        if before is None:
             self.known[key] = known
+        elif known.value > before.value:
+            self.known[key] = replace(known, own_cost=min(known.own_cost, before.own_cost))
         if key in self._values:
             self._values[key] = self.value(key)
             self._total = None

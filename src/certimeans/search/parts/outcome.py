@@ -29,8 +29,8 @@ class Proven:
         The bound of the whole that costs nothing.
     split, cover
         The parts, and what is proven about them; ``None`` if there are none.
-    rest
-        Parts that nothing was known about in the end, together.
+    rest, n_rest
+        Parts that nothing was known about in the end, together, and how many they are.
     n_cuts, work, seconds
         Cuts of all parts, other work, and when the last of them came in.
     """
@@ -41,6 +41,7 @@ class Proven:
     split: Split | None
     cover: Cover | None
     rest: Key | None
+    n_rest: int
     n_cuts: int
     work: NodeWork
     seconds: float
@@ -87,7 +88,7 @@ class Proven:
             return None
         points = self.presolved.super_points
         return PartsStatistics(
-            count=len(self.cover.tops),
+            count=len(self.cover.tops) + max(0, self.n_rest - 1),
             bounded=n_proofs,
             size=max(self.split.size_of(key, points.group_of) for key in self.cover.tops if key != self.rest),
             shared=len(self.split.shared),

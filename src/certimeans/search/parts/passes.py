@@ -83,7 +83,9 @@ class Pass:
     @property
     def expected_gap(self) -> float:
         """The gap if all parts lose as much as those that are done."""
-        return self.split_loss + 1 - self.value / self.cost if self.cost > 0 else 0.0
+        # What different means cost is no part of the cost in the parts.
+        lost = 1 - self.value / self.cost if self.cost > 0 else 0.0
+        return self.split_loss + (1 - self.split_loss) * lost
 
     def shown_in(self, progress: Progress) -> Progress:
         """Add how the pass goes to what is shown."""

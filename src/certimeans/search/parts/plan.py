@@ -229,6 +229,8 @@ def _large_enough(
     smaller = max(given.first, size // 4)
     n_parts = -(-given.size // smaller)
     seen = scout(smaller, given.seconds * given.capacity / n_parts)
+    if math.isinf(seen.loss):  # there was no time even for these
+        return size
     lost_by_bounds, takes = seen.loss - seen.own_loss, n_parts * seen.seconds / given.capacity
     while size < given.largest and (lost_by_bounds > given.gap or lost_by_bounds + own_loss(size) > given.gap):
         larger = min(given.largest, round(_STEP * size))

@@ -38,8 +38,8 @@ class Repetition:
 
     def take(self, outcome: PartOutcome) -> None:
         """Keep what is proven again."""
-        key, entries, path, is_short = self.latest[outcome.key]
-        self.cover.take(key, Known(outcome.value, outcome.cost, entries, path, is_short=is_short))
+        key, entries, path, own_cost, is_short = self.latest[outcome.key]
+        self.cover.take(key, Known(outcome.value, outcome.cost, entries, path, own_cost, is_short))
         self.announce()
 
 

@@ -51,7 +51,7 @@ _SHARE_FOR_FIRST_PASS = 0.06  # of the time: for a bound to begin with
 class PartsSearch:
     """Bounds a large problem by parts; see :mod:`certimeans.bounds.parts.problem` for why that is a bound."""
 
-    def __init__(  # noqa: PLR0913  # the same
+    def __init__(  # noqa: PLR0913  # all that a run depends on
         self,
         presolved: Presolved,
         workers: PartWorkers,
@@ -90,6 +90,7 @@ class PartsSearch:
         self._piloted: list[PartOutcome] = []  # parts that are bounded already, because they were pilots
         self._is_passing = False  # whether parts are bounded that others will take the place of
         self._rest: Key | None = None  # parts that nothing was known about in the end, together
+        self._n_rest = 0
         self._useful_seconds = 0.0  # what a pilot took
         self._quick: QuickPilots | None = None  # if time is short
         self._told = -math.inf  # when the parts that came in were last announced
@@ -313,6 +314,7 @@ class PartsSearch:
             PartTask((leaves,), (self._part(leaves),), self._effort(), seconds=0.0), self.deadline.within(0.0)
         )
         if outcome.value > 0:
+            self._n_rest = len(rest)
             self._rest = self._cover.unite([rest])[0] if len(rest) > 1 else rest[0]
             self._cover.take(self._rest, self.store.save(outcome, is_final=False))
 
@@ -343,7 +345,8 @@ class PartsSearch:
         assert self._split is not None and self._cover is not None and self._now is not None  # noqa: S101, PT018
         if isinstance(self.part_size, int) or len(self._cover.tops) == 1 or self._dispatcher.given_up:
             return []
-        seconds, each = self.deadline.remaining(), self._now.mean_seconds
+        seconds = self.deadline.remaining()
+        each = self._now.mean_seconds if self._now.done else math.inf  # nothing was left to do for a resumed run
         new, self._own_loss = unite_worst(self._cover, self._sizing(), self._part, self.limits.gap, seconds, each)
         self._before = -math.inf
         return new
@@ -381,9 +384,9 @@ class PartsSearch:
         return proven.outcome(status, self.store, "; ".join(filter(None, [message, self.store.message])))
 
     def _proven(self) -> Proven:
-        split, cover, rest = self._split, self._cover, self._rest
+        split, cover, rest, n_rest = self._split, self._cover, self._rest, self._n_rest
         if self._first is not None and (cover is None or cover.total() < self._first[1].total()):
-            (split, cover), rest = self._first, None
+            (split, cover), rest, n_rest = self._first, None, 0
         return Proven(
             self.presolved,
             self.incumbent,
@@ -391,6 +394,7 @@ class PartsSearch:
             split,
             cover,
             rest,
+            n_rest,
             self._n_cuts,
             self._work,
             self._root_seconds,

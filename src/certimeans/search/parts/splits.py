@@ -177,8 +177,8 @@ class Splits:
         kept = set(_spread(split.n_parts, _PARTS_TO_KEEP))
         for p, loss in enumerate(losses.tolist()):
             part = make_part(self.presolved, split, labels, (p,))
-            own_cost = part.cost(part.labels)
-            own_losses[(p,)] = loss / own_cost if own_cost > 0 else 0.0
+            cost = part.cost(part.labels)
+            own_losses[(p,)] = loss / cost if cost > 0 else 0.0
             if p in kept:
                 parts[(p,)] = part
         means_loss = split.loss / cost_of(self.presolved.super_points, labels)
@@ -277,8 +277,12 @@ class Splits:
         return {key: loss for key, (_, loss) in found.items()}
 
     def _search_in(self, parts: Mapping[Key, Part]) -> dict[Key, tuple[IntArray, float]]:
+        def search(part: Part) -> tuple[IntArray, float]:
+            # In a copy: parts are kept, and their Gram matrices, which the search makes, need not be.
+            return own_clustering(replace(part), self.effort, self.seed, self.deadline)
+
         with ThreadPoolExecutor(self.n_threads) as pool:
-            found = pool.map(lambda part: own_clustering(part, self.effort, self.seed, self.deadline), parts.values())
+            found = pool.map(search, parts.values())
             return dict(zip(parts, found, strict=True))
 
     def _centres(self, part: Part, labels: IntArray) -> FloatArray:

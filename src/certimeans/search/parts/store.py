@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import shutil
 import sys
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,13 +56,14 @@ class StoredProof(NamedTuple):
 
     Attributes
     ----------
-    is_short
-        Whether the part is to be bounded again, from there; see :class:`~certimeans.search.parts.cover.Known`.
+    own_cost, is_short
+        See :class:`~certimeans.search.parts.cover.Known`. They decide how a run goes on, and prove nothing.
     """
 
     key: Key
     entries: Entries
     path: Path
+    own_cost: float = math.inf
     is_short: bool = False
 
 
@@ -149,8 +150,10 @@ class PartStore:
             self._count += 1
             path = self.folder / f"{kind}{self._count:06}.npz"
         file: Path | bytes = path
-        short = {"is_cut_short": outcome.is_cut_short, "gap": gap}
-        line = json.dumps({"parts": outcome.key, "file": path.name, "entries": outcome.entries, **short})
+        more = {"is_cut_short": outcome.is_cut_short, "gap": gap}
+        if math.isfinite(outcome.own_cost):
+            more["own_cost"] = outcome.own_cost
+        line = json.dumps({"parts": outcome.key, "file": path.name, "entries": outcome.entries, **more})
         try:
             path.write_bytes(outcome.file)
             if is_final and not self._is_temporary:
@@ -221,9 +224,11 @@ class PartStore:
             path = self.folder / Path(name).name
             is_key = all(type(p) is int and 0 <= p < n_parts for p in key) and len(set(key)) == len(key) > 0
             if is_key and isinstance(entries, list) and path.is_file():
-                before = content.get("gap")
+                before, own_cost = content.get("gap"), content.get("own_cost")
                 was_wider = isinstance(before, float) and before > gap
-                yield StoredProof(tuple(sorted(key)), entries, path, was_wider or content.get("is_cut_short") is True)
+                is_short = was_wider or content.get("is_cut_short") is True
+                is_cost = isinstance(own_cost, float) and 0 <= own_cost < math.inf
+                yield StoredProof(tuple(sorted(key)), entries, path, own_cost if is_cost else math.inf, is_short)
 
 
 def _has_types(plan: Plan) -> bool:
@@ -257,7 +262,15 @@ def _is_valid(plan: Plan, instance: Instance) -> bool:
         and split.shares.shape == (split.n_parts, len(split.shared))
         and (split.shares >= sys.float_info.min).all()
         and all(
-            sum(map(Fraction, shares)) <= Fraction(weight)
+            _is_at_most(shares, weight)
             for shares, weight in zip(split.shares.T.tolist(), instance.weights[split.shared].tolist(), strict=True)
         )
     )
+
+
+def _is_at_most(shares: list[float], weight: float) -> bool:
+    """Whether shares add up to no more than a weight."""
+    try:
+        return math.fsum([-weight, *shares]) <= 0  # rounded once, from the exact sum: it has its sign
+    except OverflowError:
+        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 import tempfile
-from concurrent.futures import CancelledError, Executor, Future, wait
+from concurrent.futures import CancelledError, Executor, Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,15 +17,12 @@ from certimeans.blas import one_blas_thread
 from certimeans.bounds.parts.matching import Template
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
-from certimeans.orphans import end_with_parent
 from certimeans.search.background import in_background
 from certimeans.search.foreign_workers import ClusterWatch, dask_client, dask_failures, send_to_all
 from certimeans.search.parts.tasks import PartOutcome, PartTask, perform_parts, write_template
-from certimeans.search.process_pool import make_process_pool
+from certimeans.search.process_pool import StartingPool
 from certimeans.search.workers import LOST
 from certimeans.warmup import prepare_for_parts
-
-_SECONDS_TO_KILL = 0.4
 
 Outcomes = Future[list[PartOutcome]]
 
@@ -120,7 +117,7 @@ class ProcessPool(_Workers):
         self._deadline = deadline
         self._folder = Path(tempfile.mkdtemp(prefix="certimeans-templates-"))
         self._count = 0
-        self._pool = in_background(_start_processes, n_processes, self._folder)
+        self._pool = self._new_pool()
 
     def send(self, template: Template) -> Template | Path:
         """Write a template once for all processes; it travels with each task if it cannot be written."""
@@ -134,35 +131,24 @@ class ProcessPool(_Workers):
 
     def submit(self, task: PartTask) -> Outcomes:
         """Queue a task for the next free process, or start it in a thread."""
-        if not self._pool.done():
+        if not self._pool.is_ready:
             return in_background(perform_parts, task, self._deadline)
-        return self._pool.result().submit(perform_parts, task)
+        return self._pool.executor().submit(perform_parts, task)
 
     def renew(self) -> bool:
         """Start a new pool: a process that ends breaks the whole old one."""
-        self._kill()
-        self._pool = in_background(_start_processes, self.capacity, self._folder)
+        self._pool.kill()
+        self._pool = self._new_pool()
         return True
 
     def close(self) -> None:
         """Kill the processes, remove the templates, and tell threads to end at their next look."""
         self._deadline.request_stop()
-        self._kill()
+        self._pool.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _kill(self) -> None:
-        """Kill the processes; loky's own cleaning up goes on in a thread if it takes longer."""
-        wait([in_background(_end_processes, self._pool)], timeout=_SECONDS_TO_KILL)
-
-
-def _start_processes(count: int, folder: Path) -> Executor:
-    pool = make_process_pool(count, _prepare_process, (folder,))
-    wait([pool.submit(int) for _ in range(count)])
-    return pool
-
-
-def _end_processes(pool: Future[Executor]) -> None:
-    pool.result().shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+    def _new_pool(self) -> StartingPool:
+        return StartingPool(self.capacity, _prepare_process, (), self._folder)
 
 
 class ForeignPool(_Workers):
@@ -240,9 +226,8 @@ def make_part_workers(n_jobs: int, executor: Executor | Any | None, deadline: De
     return ForeignPool(executor, n_jobs)
 
 
-def _prepare_process(folder: Path) -> None:
-    """Leave Ctrl-C to the process that started this one, and end with it, should it be killed."""
-    end_with_parent(lambda: shutil.rmtree(folder, ignore_errors=True))
+def _prepare_process() -> None:
+    """Leave Ctrl-C to the process that started this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(limits=1, user_api="blas")
 

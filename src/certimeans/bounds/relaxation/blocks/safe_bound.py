@@ -80,6 +80,8 @@ def block_bound(
     wish: Callable[[int, FloatArray], FloatArray],
     slack_bits: int = ALL_BITS,
     share: Map = map,
+    *,
+    may_estimate: bool = False,
 ) -> BlockBound:
     """Prove a lower bound on the cost of every clustering.
 
@@ -96,6 +98,8 @@ def block_bound(
         Bits of V's mantissas that are used.
     share
         Calls a function for each block, in several threads if there are.
+    may_estimate
+        Whether a larger allowance for rounding is worth the time.
     """
     given = [cut.multipliers for cut in cuts.cuts]
     if not all(np.isfinite(values).all() for values in (*given, cuts.links.multipliers, row_multipliers)):
@@ -116,7 +120,9 @@ def block_bound(
             keep_bits(slack[g], slack_bits)
             matrix = _lowered_matrix(blocks, g, row_multipliers[g], summed, error, slack[g])
             is_tame = bool(np.abs(matrix).max() < LARGEST)  # not so if it is not a number
-        return lowest_eigenvalue_sum(matrix, blocks.counts[g], 0.0) if is_tame else (-np.inf, 0.0)
+        if not is_tame:
+            return -np.inf, 0.0
+        return lowest_eigenvalue_sum(matrix, blocks.counts[g], 0.0, may_estimate=may_estimate)
 
     values = list(share(of_block, range(blocks.n_blocks)))
     with np.errstate(over="ignore", invalid="ignore"):

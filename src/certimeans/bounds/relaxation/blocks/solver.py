@@ -239,7 +239,7 @@ class BlockAdmm:
         sums = self.multipliers[:count] / self._rows.norms[:count]
         return BlockIterate(self.primal.copy(), self.dual.copy(), self.current_cuts(), sums, self.penalty)
 
-    def safe_bound(self, slack_bits: int = ALL_BITS) -> BlockBound:
+    def safe_bound(self, slack_bits: int = ALL_BITS, *, may_estimate: bool = False) -> BlockBound:
         """Prove a bound from the present multipliers."""
         if not np.isfinite(self.dual).all():
             return no_bound(self.relaxation)
@@ -254,7 +254,7 @@ class BlockAdmm:
             return slack
 
         rows = np.stack([part[0] for part in parts])
-        return block_bound(blocks, self.current_cuts(), rows, wish, slack_bits, self._share)
+        return block_bound(blocks, self.current_cuts(), rows, wish, slack_bits, self._share, may_estimate=may_estimate)
 
     def _in_terms_of_sizes(self, g: int) -> tuple[FloatArray, float, FloatArray]:
         """Return the multipliers of (1), what they have of a multiple of a, and the rest of the dual matrix, for Y.
