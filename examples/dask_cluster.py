@@ -17,7 +17,7 @@ from certimeans import solve
 def main(client: Client) -> None:
     """Solve points without any cluster structure, which need a search tree."""
     points = np.random.default_rng(0).random((90, 3))
-    result = solve(points, n_clusters=8, cannot_link=[(0, 1), (2, 3)], executor=client.get_executor())
+    result = solve(points, n_clusters=8, cannot_link=[(0, 1), (2, 3)], executor=client)
     workers = len(client.nthreads())
     print(f"{workers} workers evaluated {result.nodes} nodes")
     print(result)
