@@ -26,12 +26,14 @@ EXIT_CODES = """
 | code | means |
 |---|---|
 | 0 | done; for `solve`: optimal, that is, the gap asked for is proven; for `verify`: proven |
-| 1 | `solve`: stopped at a limit, with a clustering; `verify`: the claim, or the gap asked for, is not proven |
+| 1 | `solve`: stopped before the gap was proven, with a clustering; `verify`, `explain`, `ask`: the certificate, \
+or the gap asked for, is not proven; `bench`: an instance was not solved; `warmup`: nothing can be kept |
 | 2 | bad input, with one line on standard error that names it |
 | 3 | no clustering satisfies the constraints |
 | 4 | stopped before any clustering was found |
-| 5 | internal error: please report it; or `solve` could not write to `--out`, and says where the results are |
-| 6 | `verify`: the files can be read, but are not a well-formed certificate |
+| 5 | internal error: please report it; or `solve` could not write to `--out`, and says where the results are; \
+`bench`: an instance failed, or its certificate was not verified |
+| 6 | `verify`, `explain`, `ask`: the files can be read, but are not a well-formed certificate |
 | 130 | interrupted; `solve` still prints the best clustering and its proven bound |
 """
 

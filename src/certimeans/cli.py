@@ -11,7 +11,14 @@ from certimeans._version import __version__
 from certimeans.commands import Command, ExitCode, ask, bench, demo, explain, generate, solve, verify, warmup
 from certimeans.commands.parsing import Parser, parse
 from certimeans.commands.streams import usable_streams
-from certimeans.errors import ArgumentError, CertimeansError, InfeasibleError, InputError
+from certimeans.errors import (
+    ArgumentError,
+    CertificateError,
+    CertimeansError,
+    InfeasibleError,
+    InputError,
+    MalformedCertificateError,
+)
 from certimeans.orphans import end_process_if_busy
 from certimeans.printing import harmless
 
@@ -25,6 +32,15 @@ _OPTIONS = {
     "part_size": "--part-size",
 }
 """What Python's arguments are called here."""
+
+_EXIT_CODES = (
+    (InputError, ExitCode.BAD_INPUT),
+    (InfeasibleError, ExitCode.INFEASIBLE),
+    (MalformedCertificateError, ExitCode.BROKEN),
+    (CertificateError, ExitCode.NOT_VERIFIED),
+    (CertimeansError, ExitCode.INTERNAL_ERROR),
+)
+"""By error; the first that fits counts."""
 
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
@@ -53,12 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(command: Command, options: argparse.Namespace) -> int:
     try:
         return command(options)
-    except InputError as error:
-        return _fail(error, ExitCode.BAD_INPUT)
-    except InfeasibleError as error:
-        return _fail(error, ExitCode.INFEASIBLE)
     except CertimeansError as error:
-        return _fail(error, ExitCode.INTERNAL_ERROR)
+        return _fail(error, next(code for kind, code in _EXIT_CODES if isinstance(error, kind)))
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
 

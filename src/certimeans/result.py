@@ -53,7 +53,7 @@ class SolveResult:
     search_tree
         All nodes and what proves their bounds: what :meth:`save` makes the certificate from.
     is_complete
-        Whether no node was left to evaluate when the search ended.
+        Whether the search ended by itself: nothing was left to do.
     reduction
         What was left out before the instance was built: points of weight zero.
     source

@@ -26,8 +26,9 @@ class SolveStatus(StrEnum):
     NODE_LIMIT = "node_limit"
     """As for the time limit, with the number of nodes."""
     INTERRUPTED = "interrupted"
-    """As for the time limit: Ctrl-C or SIGTERM; or, with a message that says so, a node that no worker survived, or a
-    gap so small that rounding hides it."""
+    """As for the time limit, after Ctrl-C or SIGTERM. Or, with a message that says so: all parts are bounded, and only
+    larger ones could prove more; the gap is so small that rounding hides it; the problem does not fit into memory; or
+    workers died too often."""
 
 
 def relative_gap(upper: float, lower: float) -> float:

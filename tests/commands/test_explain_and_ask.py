@@ -41,6 +41,17 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
+@pytest.mark.parametrize("command", ["explain", "ask"])
+def test_a_result_that_is_not_proven_is_said_so(out: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A claim that is too large, and a file that is no certificate: exit codes as those of ``verify``."""
+    content = json.loads((out / "certificate.json").read_text(encoding="utf-8"))
+    (out / "certificate.json").write_text(json.dumps({**content, "lower_bound": content["objective"]}))
+    assert main([command, str(out), "--quiet"]) == 1
+    (out / "certificate.json").write_text(json.dumps({**content, "proof": None}))
+    assert main([command, str(out), "--quiet"]) == 6
+    assert "report this" not in capsys.readouterr().err
+
+
 def test_explain_prints_prices_and_puts_them_into_the_report(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By name, sorted, as files and as a chart; a second time it takes the place of the first."""
     before = (out / "report.html").read_text(encoding="utf-8")

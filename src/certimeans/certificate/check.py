@@ -73,7 +73,7 @@ def verify(
     arithmetic: Arithmetic = "float",
     n_jobs: int = 1,
 ) -> Verification:
-    """Prove what the certificate in ``folder`` claims, from nothing but its two files.
+    """Prove what the certificate in ``folder`` claims, from nothing but its files.
 
     If there is a ``result.json`` beside them, it must not contradict what is proven.
 

@@ -46,7 +46,12 @@ def add(commands: Commands) -> None:
     add("--interactive", action="store_true", help="show pairs one by one, ask, and solve again after each answer")
     add("--output", metavar="FILE", type=Path, help="where to write (default questions.csv or answers.csv in DIR)")
     add("--gap", metavar="G", type=float, help="relative gap to which optima are enclosed (default: the result's)")
-    add("--time-limit", metavar="S", type=float, help="seconds to look for pairs (default: as for 'explain')")
+    add(
+        "--time-limit",
+        metavar="S",
+        type=float,
+        help="seconds to look for pairs, or for each question with --interactive (default: as for 'explain')",
+    )
     add("--jobs", metavar="N", type=int, default=1, help="pairs at the same time, -1 for all cores (default 1)")
     add("--json", action="store_true", help="print one JSON object on standard output, and nothing else there")
     add("--quiet", action="store_true", help="no progress on standard error")

@@ -45,7 +45,12 @@ def add(commands: Commands) -> None:
     add_problem_options(parser, ranges=True)
     add = parser.add_argument_group("when to stop").add_argument
     add("--gap", metavar="G", type=float, default=1e-4, help="proven relative gap at which to stop (default 1e-4)")
-    add("--time-limit", metavar="S", type=float, help="seconds, reading and writing included, after which to stop")
+    add(
+        "--time-limit",
+        metavar="S",
+        type=float,
+        help="seconds after which to stop, reading and writing included (with a range of -k: for each, without these)",
+    )
     add("--max-nodes", metavar="N", type=int, help="search nodes after which to stop")
     add = parser.add_argument_group("how to search").add_argument
     add("--jobs", metavar="N", type=int, default=1, help="number of processes, -1 for all cores (default 1)")

@@ -52,7 +52,7 @@ class SearchOutcome:
     lower_bound
         Proven, in the user's units.
     is_complete
-        Whether no node is left to evaluate.
+        Whether it ended by itself: nothing was left to do.
     message
         What the user should know besides; usually empty.
     """

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certimeans import InputError, SolveResult, SolverSettings, SolveStatus, solve, verify
+from certimeans import InputError, SolveResult, SolverSettings, SolveStatus, solve, solve_range, verify
 from certimeans._typing import IntArray
 from certimeans.bounds.parts.bounding import Effort, PartBound, bound_part
 from certimeans.bounds.parts.problem import Part
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.bounds.parts.splitting import make_part, split_into_parts
+from certimeans.cli import main
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import presolve
 from certimeans.problem.instance import Instance
@@ -68,6 +69,14 @@ def test_the_bound_by_parts_is_close_to_that_of_the_whole() -> None:
     if result.status is not SolveStatus.OPTIMAL:
         assert result.status is SolveStatus.INTERRUPTED
         assert "all parts are bounded" in result.message
+
+
+def test_a_run_that_ends_by_itself_was_not_interrupted_by_anyone(tmp_path: Path) -> None:
+    """All parts are bounded and the gap stays open: that is a limit, for the exit code and for a range of k."""
+    np.save(tmp_path / "points.npy", blobs())
+    common = ["solve", str(tmp_path / "points.npy"), "--part-size", "40", "--gap", "1e-9", "--quiet"]
+    assert main([*common, "-k", "4"]) == 1
+    assert list(solve_range(blobs(), [3, 4], part_size=40, gap=1e-9)) == [3, 4]
 
 
 def test_certificates_of_small_instances_never_claim_more_than_the_optimum(tmp_path: Path) -> None:

@@ -52,8 +52,13 @@ class Proven:
         parts = self.incumbent.nothing_proven if self.cover is None else self.cover.total()
         return max(self.covariance, parts)
 
-    def outcome(self, status: SolveStatus, store: PartStore, message: str) -> SearchOutcome:
+    def outcome(self, status: SolveStatus, store: PartStore, message: str, *, is_stopped: bool) -> SearchOutcome:
         """Put everything together.
+
+        Parameters
+        ----------
+        is_stopped
+            Whether somebody asked to end.
 
         Raises
         ------
@@ -81,7 +86,8 @@ class Proven:
             parts=self._statistics(len(proofs)),
         )
         tree = Tree.of([node], {ROOT: tuple(steps)} if steps else {})
-        return SearchOutcome(status, min(bound, cost), tree, statistics, False, message)
+        is_complete = not is_stopped and status in {SolveStatus.OPTIMAL, SolveStatus.INTERRUPTED}
+        return SearchOutcome(status, min(bound, cost), tree, statistics, is_complete, message)
 
     def _statistics(self, n_proofs: int) -> PartsStatistics | None:
         if self.cover is None or self.split is None:
@@ -120,7 +126,7 @@ class Proven:
     def _all_is_done(self) -> str:
         """Say what is proven when nothing more can be done."""
         gap = percent_up(relative_gap(self.incumbent.cost, min(self.bound, self.incumbent.cost)))
-        more = "only larger parts could prove less"
+        more = "only larger parts could prove a smaller one"
         if self.presolved.super_points.limits is not None:
             more = "parts know nothing of the limits on sizes, which may be what is missing"
         return f"all parts are bounded: a gap of {gap} is proven, and {more}"

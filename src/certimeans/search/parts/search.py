@@ -380,8 +380,9 @@ class PartsSearch:
             self._on_progress(replace(self._progress(), nodes_done=1))
         proven = self._proven()
         given_up = len(self._dispatcher.given_up)
-        message = proven.message(status, given_up, self.workers.message, is_stopped=self.deadline.stop_requested)
-        return proven.outcome(status, self.store, "; ".join(filter(None, [message, self.store.message])))
+        is_stopped = self.deadline.stop_requested
+        said = (proven.message(status, given_up, self.workers.message, is_stopped=is_stopped), self.store.message)
+        return proven.outcome(status, self.store, "; ".join(filter(None, said)), is_stopped=is_stopped)
 
     def _proven(self) -> Proven:
         split, cover, rest, n_rest = self._split, self._cover, self._rest, self._n_rest
