@@ -141,6 +141,14 @@ def test_there_is_a_bound_before_the_pilots(tmp_path: Path) -> None:
     assert verify(tmp_path).lower_bound >= result.lower_bound > 0.9 * result.objective
 
 
+def test_a_few_seconds_prove_something_where_the_covariance_proves_nothing() -> None:
+    """More clusters than features: the covariance bound is 0, and pilots of larger parts would take all the time."""
+    random = np.random.default_rng(0)
+    points = 2 * random.normal(size=(4, 2))[np.arange(3000) % 4] + random.normal(size=(3000, 2))
+    result = solve(points, 4, gap=1e-6, time_limit=5.0, n_jobs=2)
+    assert 0.3 * result.objective < result.lower_bound <= result.objective
+
+
 def test_a_wide_gap_takes_a_few_iterations_of_small_parts(tmp_path: Path) -> None:
     """5 % of 3,000 overlapping points: no cuts, no rounds but one for each part, and a certificate as ever."""
     random = np.random.default_rng(0)

@@ -67,7 +67,7 @@ class Splitter:
     must_stop
         Asked now and then.
     first_pass
-        Bounds small parts with few iterations, a bound to begin with, if there is time for it.
+        Bounds small parts with few iterations: a bound to begin with.
     better_labels
         Returns labels that centres of parts lead to, if they are better than the clustering's.
     """
@@ -77,7 +77,7 @@ class Splitter:
     most_lost_by_uniting: float
     has_clustering: bool
     must_stop: Callable[[], bool]
-    first_pass: Callable[[Sizing, QuickPilots], First | None]
+    first_pass: Callable[[Sizing, QuickPilots], First]
     better_labels: Callable[[Sizing], IntArray | None]
 
     def split(self, labels: IntArray, part_size: PartSize) -> FreshSplit:

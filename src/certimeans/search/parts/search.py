@@ -194,12 +194,10 @@ class PartsSearch:
         self._pieces, self._piloted = fresh.pieces, fresh.piloted
         return fresh
 
-    def _first_pass(self, sizing: Sizing, quick: QuickPilots) -> First | None:
-        """Bound small parts with few iterations, if that takes next to no time: a bound to begin with."""
+    def _first_pass(self, sizing: Sizing, quick: QuickPilots) -> First:
+        """Bound small parts with few iterations, which takes next to no time: a bound to begin with."""
         assert self._labels is not None  # noqa: S101  # set before
         seconds = _SHARE_FOR_FIRST_PASS * self.deadline.remaining()
-        if min(quick.totals.values()) > seconds:
-            return None
         iterations = quick.iterations_within(seconds if math.isfinite(seconds) else 0.0)
         quick = replace(quick, iterations=iterations, most=iterations)
         self._split = sizing.splits.split(self._labels, sizing.number_of_parts(quick.size))
