@@ -40,11 +40,10 @@ def test_a_process_that_grows_goes_on_without_a_warning() -> None:
 def test_processes_that_are_killed_while_they_are_started_say_nothing(seconds: float) -> None:
     """A run may be interrupted at any moment, and its standard output is a JSON object and nothing else."""
     code = (
-        "import os, tempfile, time\n"
-        "from pathlib import Path\n"
+        "import time\n"
         "from certimeans.orphans import end_process_if_busy\n"
-        "from certimeans.search.process_pool import StartingPool\n"
-        "pool = StartingPool(2, os.getpid, (), Path(tempfile.gettempdir()) / 'nothing')\n"
+        "from certimeans.search.process_pool import StartingPool, make_process_pool\n"
+        "pool = StartingPool(2, lambda: make_process_pool(2))\n"
         f"time.sleep({seconds})\n"
         "pool.kill()\n"
         "print('{}')\n"

@@ -56,22 +56,17 @@ class StartingPool:
 
     Parameters
     ----------
-    before
-        What to do before they are started, in the background, too.
+    count
+        Number of processes.
+    make
+        Makes the pool: see :func:`make_process_pool`.
     """
 
-    def __init__(
-        self,
-        count: int,
-        prepare: Callable[..., None],
-        arguments: tuple[Any, ...],
-        folder: Path,
-        before: Callable[[], object] | None = None,
-    ) -> None:
+    def __init__(self, count: int, make: Callable[[], Executor]) -> None:
         self._lock = threading.Lock()
         self._is_killed = False
         self._pool: Executor | None = None
-        self._started = in_background(self._start, count, prepare, arguments, folder, before)
+        self._started = in_background(self._start, count, make)
 
     @property
     def is_ready(self) -> bool:
@@ -93,20 +88,11 @@ class StartingPool:
         if self._pool is not None:
             self._pool.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
 
-    def _start(
-        self,
-        count: int,
-        prepare: Callable[..., None],
-        arguments: tuple[Any, ...],
-        folder: Path,
-        before: Callable[[], object] | None,
-    ) -> Executor:
+    def _start(self, count: int, make: Callable[[], Executor]) -> Executor:
         with self._lock:
             if self._is_killed:
                 raise BrokenExecutor("killed before the processes were started")
-            if before is not None:
-                before()
-            self._pool = make_process_pool(count, prepare, arguments, folder)
+            self._pool = make()
             probes = [self._pool.submit(int) for _ in range(count)]
         wait(probes)  # if they failed, the first task will fail alike
         return self._pool

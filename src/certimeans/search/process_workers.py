@@ -17,7 +17,7 @@ from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background
 from certimeans.search.evaluate import Surroundings
 from certimeans.search.node import NodeReport, Outcome, SearchTask, Task
-from certimeans.search.process_pool import StartingPool
+from certimeans.search.process_pool import StartingPool, make_process_pool
 from certimeans.search.sharing import Blackboard, BlackboardReader
 from certimeans.search.tree import ROOT
 from certimeans.search.workers import LOST, Mailbox, perform
@@ -77,11 +77,15 @@ class ProcessWorkers:
 
     def _pool_if_ready(self) -> Executor | None:
         if self._pool is None and time.monotonic() - self._tree_began >= SECONDS_BEFORE_PROCESSES:
-            folder = self._board.folder
-            self._pool = StartingPool(self.capacity, _prepare_worker, (folder,), folder, self._board.write_problem)
+            self._pool = StartingPool(self.capacity, self._make_pool)
         if self._pool is None or not (self._pool.is_ready or SECONDS_BEFORE_PROCESSES == 0.0):
             return None
         return self._pool.executor()
+
+    def _make_pool(self) -> Executor:
+        self._board.write_problem()
+        folder = self._board.folder
+        return make_process_pool(self.capacity, _prepare_worker, (folder,), folder)
 
     def renew(self) -> bool:
         """Make room for a new pool: a process that ends breaks the whole old one."""

@@ -98,8 +98,12 @@ class Dispatcher:
                 return
 
     def _collect(self, waiting: deque[Key], running: dict[Outcomes, PartTask], seconds: float) -> None:
-        if not running:
-            return
+        lost, may_be_the_cause = self._take_what_is_done(running, seconds)
+        if lost:
+            self._recover(lost, waiting, running, may_be_the_cause=may_be_the_cause)
+
+    def _take_what_is_done(self, running: dict[Outcomes, PartTask], seconds: float) -> tuple[list[PartTask], bool]:
+        """Return the tasks whose workers failed, and whether one of them may have been the cause."""
         done, _ = wait(running, timeout=seconds, return_when=FIRST_COMPLETED)
         lost: list[PartTask] = []
         may_be_the_cause = False
@@ -113,8 +117,7 @@ class Dispatcher:
             else:
                 for outcome in outcomes:
                     self._take(outcome)
-        if lost:
-            self._recover(lost, waiting, running, may_be_the_cause=may_be_the_cause)
+        return lost, may_be_the_cause
 
     def _recover(
         self,
@@ -138,6 +141,6 @@ class Dispatcher:
         """Wait a moment for what is about to end; the rest is left behind."""
         end = time.monotonic() + _GRACE_SECONDS
         while running and (left := end - time.monotonic()) > 0:
-            self._collect(deque(), running, left)
+            self._take_what_is_done(running, left)
         for future in running:
             future.cancel()

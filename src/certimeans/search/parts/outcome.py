@@ -19,6 +19,22 @@ from certimeans.search.tree import ROOT, Tree, TreeNode, TreeStatus
 from certimeans.status import SolveStatus, relative_gap
 
 
+@dataclass(frozen=True)
+class Rest:
+    """Parts that nothing was known about in the end, as one part.
+
+    Attributes
+    ----------
+    key
+        The part.
+    n_parts
+        How many parts it was made of.
+    """
+
+    key: Key
+    n_parts: int
+
+
 @dataclass(frozen=True, eq=False)
 class Proven:
     """What was proven, and how.
@@ -29,8 +45,8 @@ class Proven:
         The bound of the whole that costs nothing.
     split, cover
         The parts, and what is proven about them; ``None`` if there are none.
-    rest, n_rest
-        Parts that nothing was known about in the end, together, and how many they are.
+    rest
+        Parts that nothing was known about in the end, if there were such.
     n_cuts, work, seconds
         Cuts of all parts, other work, and when the last of them came in.
     """
@@ -40,8 +56,7 @@ class Proven:
     covariance: float
     split: Split | None
     cover: Cover | None
-    rest: Key | None
-    n_rest: int
+    rest: Rest | None
     n_cuts: int
     work: NodeWork
     seconds: float
@@ -93,10 +108,11 @@ class Proven:
         if self.cover is None or self.split is None:
             return None
         points = self.presolved.super_points
+        rest, n_more = (None, 0) if self.rest is None else (self.rest.key, self.rest.n_parts - 1)
         return PartsStatistics(
-            count=len(self.cover.tops) + max(0, self.n_rest - 1),
+            count=len(self.cover.tops) + n_more,
             bounded=n_proofs,
-            size=max(self.split.size_of(key, points.group_of) for key in self.cover.tops if key != self.rest),
+            size=max(self.split.size_of(key, points.group_of) for key in self.cover.tops if key != rest),
             shared=len(self.split.shared),
             links=len(points.graph.edges),
             links_left_out=self.split.left_out(self.presolved, self.cover.tops),

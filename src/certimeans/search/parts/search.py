@@ -27,7 +27,7 @@ from certimeans.search.parts.clustering import ClusteringSearch
 from certimeans.search.parts.cover import Cover, Known
 from certimeans.search.parts.dispatch import Dispatcher
 from certimeans.search.parts.fresh_split import First, FreshSplit, Splitter
-from certimeans.search.parts.outcome import Proven
+from certimeans.search.parts.outcome import Proven, Rest
 from certimeans.search.parts.passes import Budget, Pass, PassTasks
 from certimeans.search.parts.plan import QuickPilots
 from certimeans.search.parts.resuming import describe_saving, proofs_to_repeat
@@ -89,8 +89,7 @@ class PartsSearch:
         self._pieces: list[list[Known]] = []  # what is proven about pieces of each part
         self._piloted: list[PartOutcome] = []  # parts that are bounded already, because they were pilots
         self._is_passing = False  # whether parts are bounded that others will take the place of
-        self._rest: Key | None = None  # parts that nothing was known about in the end, together
-        self._n_rest = 0
+        self._rest: Rest | None = None
         self._useful_seconds = 0.0  # what a pilot took
         self._quick: QuickPilots | None = None  # if time is short
         self._told = -math.inf  # when the parts that came in were last announced
@@ -312,9 +311,9 @@ class PartsSearch:
             PartTask((leaves,), (self._part(leaves),), self._effort(), seconds=0.0), self.deadline.within(0.0)
         )
         if outcome.value > 0:
-            self._n_rest = len(rest)
-            self._rest = self._cover.unite([rest])[0] if len(rest) > 1 else rest[0]
-            self._cover.take(self._rest, self.store.save(outcome, is_final=False))
+            key = self._cover.unite([rest])[0] if len(rest) > 1 else rest[0]
+            self._rest = Rest(key, len(rest))
+            self._cover.take(key, self.store.save(outcome, is_final=False))
 
     def _part(self, key: Key) -> Part:
         assert self._split is not None and self._labels is not None  # noqa: S101, PT018  # set before
@@ -383,9 +382,9 @@ class PartsSearch:
         return proven.outcome(status, self.store, "; ".join(filter(None, said)), is_stopped=is_stopped)
 
     def _proven(self) -> Proven:
-        split, cover, rest, n_rest = self._split, self._cover, self._rest, self._n_rest
+        split, cover, rest = self._split, self._cover, self._rest
         if self._first is not None and (cover is None or cover.total() < self._first[1].total()):
-            (split, cover), rest, n_rest = self._first, None, 0
+            (split, cover), rest = self._first, None
         return Proven(
             self.presolved,
             self.incumbent,
@@ -393,7 +392,6 @@ class PartsSearch:
             split,
             cover,
             rest,
-            n_rest,
             self._n_cuts,
             self._work,
             self._root_seconds,

@@ -20,7 +20,7 @@ from certimeans.errors import InputError
 from certimeans.search.background import in_background
 from certimeans.search.foreign_workers import ClusterWatch, dask_client, dask_failures, send_to_all
 from certimeans.search.parts.tasks import PartOutcome, PartTask, perform_parts, write_template
-from certimeans.search.process_pool import StartingPool
+from certimeans.search.process_pool import StartingPool, make_process_pool
 from certimeans.search.workers import LOST
 from certimeans.warmup import prepare_for_parts
 
@@ -148,7 +148,8 @@ class ProcessPool(_Workers):
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _new_pool(self) -> StartingPool:
-        return StartingPool(self.capacity, _prepare_process, (), self._folder)
+        count, folder = self.capacity, self._folder
+        return StartingPool(count, lambda: make_process_pool(count, _prepare_process, folder=folder))
 
 
 class ForeignPool(_Workers):
