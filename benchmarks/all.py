@@ -10,15 +10,15 @@ that is not given are left out, and the end says so.
 
 A run that was interrupted goes on where it stopped: what is done for the same sources, with the same arguments and on
 the same kind of machine is not done again. ``benchmarks/results/steps.json`` says what is done, so that a run may go on
-in another checkout. Sources are those of the package and of the benchmarks; commits of tables or texts do not count. If
-they are edited while it runs, it stops, and the step at hand does not count. Each step has its log. A step fails if its
-script does, or if a file that it should write is not new; the others go on, and the exit code is 1.
+in another checkout. Sources are those of the package, of the benchmarks and of the tests that these import; commits of
+tables or texts do not count. If they are edited while it runs, it stops, and the step at hand does not count. Each step
+has its log. A step fails if its script does, or if a file that it should write is not new; the others go on, and the
+exit code is 1.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import shlex
@@ -34,11 +34,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.record import OUT
+from benchmarks.reliability.sources import ROOT, sources_in_use
 from benchmarks.steps import FOLDERS, Step, steps
 from certimeans.report.environment import processor
-
-ROOT = Path(__file__).resolve().parents[1]
-_SOURCES = ("src", "benchmarks", "pyproject.toml", ":(exclude)benchmarks/results")
 
 
 @dataclass(frozen=True)
@@ -135,21 +133,6 @@ class State:
         unfinished = self.path.with_suffix(".new")
         unfinished.write_text(json.dumps(self.done, indent=1) + "\n", encoding="utf-8")
         unfinished.replace(self.path)
-
-
-def sources_in_use(root: Path = ROOT) -> str:
-    """Identify the sources: the last commit that changed them, and a digest of edits since."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", *arguments, "--", *_SOURCES]
-        try:
-            return subprocess.run(command, capture_output=True, text=True, check=False, cwd=root).stdout.strip()
-        except OSError:  # no git
-            return ""
-
-    commit = git("log", "-1", "--format=%h") or "unknown"
-    edits = git("status", "--porcelain")
-    return f"{commit}+{hashlib.sha256((edits + git('diff', 'HEAD')).encode()).hexdigest()[:8]}" if edits else commit
 
 
 def _machine() -> str:

@@ -31,8 +31,8 @@ or the gap asked for, is not proven; `bench`: an instance was not solved; `warmu
 | 2 | bad input, with one line on standard error that names it |
 | 3 | no clustering satisfies the constraints |
 | 4 | stopped before any clustering was found |
-| 5 | internal error: please report it; or `solve` could not write to `--out`, and says where the results are; \
-`bench`: an instance failed, or its certificate was not verified |
+| 5 | internal error: please report it; or what was found cannot be printed or written, and `solve` says where \
+it is; or the system has no more memory or files; `bench`: an instance failed, or its certificate was not verified |
 | 6 | `verify`, `explain`, `ask`: the files can be read, but are not a well-formed certificate |
 | 130 | interrupted; `solve` still prints the best clustering and its proven bound |
 """

@@ -137,6 +137,30 @@ def test_a_limit_is_exit_code_1(tmp_path: Path) -> None:
     assert main(["solve", str(path), "-k", "7", "--gap", "0", "--max-nodes", "1", "--quiet"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(28, "No space left on device", "x.csv"), "x.csv: No space left on device; the command could"),
+        (OSError("a pipe"), "a pipe; the command could not go on"),
+        (MemoryError(), "not enough memory; the command could not go on"),
+        (MemoryError("Unable to\nallocate"), "not enough memory (Unable to allocate); the command"),
+    ],
+)
+def test_what_the_machine_refuses_is_one_line_and_exit_code_5(
+    error: Exception, message: str, points: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A traceback would end with exit code 1, which means that a limit was reached."""
+
+    def refuse(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("certimeans.commands.solve.run", refuse)
+    assert main(["solve", str(points), "-k", "2"]) == 5
+    told = capsys.readouterr().err
+    assert told.startswith(f"certimeans: {message}")
+    assert told.count("\n") == 1
+
+
 def test_generated_constraints_can_be_solved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """From labels to constraints to a proven clustering, by a process of its own."""
     points, labels, pairs = (tmp_path / name for name in ("points.txt", "labels.txt", "pairs.json"))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from certimeans.printing import harmless, percent_down, percent_up, text_down, text_up
+from certimeans.printing import fixed_percent_up, harmless, percent_down, percent_up, text_down, text_up
 
 RANDOM = np.random.default_rng(0)
 VALUES = [float(value) for value in RANDOM.random(300) * 10.0 ** RANDOM.integers(-12, 12, size=300)]
@@ -31,9 +31,24 @@ def test_shares_in_per_cent_are_rounded_outwards() -> None:
         assert up - down <= max(Fraction(share), Fraction(1, 10**6))
 
 
+@pytest.mark.parametrize("decimals", [3, 4])
+def test_gaps_in_columns_are_rounded_up(decimals: int) -> None:
+    """By less than a unit of the last decimal, which is always written."""
+    for share in (*VALUES, *EDGES):
+        text = fixed_percent_up(share, decimals)
+        assert 0 <= Fraction(text) - 100 * Fraction(share) < Fraction(1, 10**decimals)
+        assert len(text.partition(".")[2]) == decimals
+
+
+def test_huge_shares_are_written() -> None:
+    """Gaps relative to a cost of nearly 0, as Gram matrices may have it."""
+    assert Fraction(percent_up(2.0**120).removesuffix(" %")) >= 100 * 2**120
+    assert Fraction(fixed_percent_up(2.0**120)) == 100 * 2**120
+
+
 def test_what_is_not_finite_is_unknown() -> None:
     """No bound, no clustering, no gap."""
-    for write in (text_up, text_down, percent_up, percent_down):
+    for write in (text_up, text_down, percent_up, percent_down, fixed_percent_up):
         assert write(math.inf) == write(-math.inf) == write(math.nan) == "unknown"
     assert percent_up(0.0) == percent_down(0.0) == "0 %"
     assert percent_up(1e-12) == "0.000001 %"

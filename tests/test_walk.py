@@ -1,4 +1,4 @@
-"""The walk from a table to a decision says what the commands say."""
+"""The walk from a table to a decision, and the README, say what the commands say."""
 
 import re
 import shlex
@@ -13,9 +13,9 @@ ROOT = Path(__file__).parents[1]
 FENCED = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def commands() -> list[tuple[str, str]]:
-    """Return each command of the page with what it shows."""
-    blocks = FENCED.findall((ROOT / "docs" / "walk.md").read_text(encoding="utf-8"))
+def commands(page: str) -> list[tuple[str, str]]:
+    """Return each command of a page with what it shows."""
+    blocks = FENCED.findall((ROOT / page).read_text(encoding="utf-8"))
     return [
         (command, said)
         for block in blocks
@@ -41,7 +41,7 @@ def test_the_page_shows_what_the_commands_say(
     pairs = (tmp_path / "pairs.csv").read_text(encoding="utf-8")
     (tmp_path / "typo.csv").write_text(pairs.replace("Lena Neumann", "Lena Neuman"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    shown = commands()
+    shown = commands("docs/walk.md")
     assert len(shown) >= 10
     for command, said in shown:
         program, *arguments = shlex.split(command)
@@ -55,3 +55,21 @@ def test_the_page_shows_what_the_commands_say(
         assert re.search(pattern(said), plain(text), re.DOTALL), f"$ {command}\n{text}"
     assert (tmp_path / "range" / "index.html").exists()
     assert "What the constraints cost" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_readme_shows_what_the_commands_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seconds differ from run to run, and bounds from machine to machine; the objective is that of the one optimum."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    shown = commands("README.md")
+    assert [shlex.split(command)[1] for command, _ in shown] == ["solve", "verify"]
+    texts = []
+    for command, said in shown:
+        assert main(shlex.split(command)[1:]) == 0
+        texts.append(capsys.readouterr().out)
+        assert plain(texts[-1]) == plain(said)
+    assert next(line for line in texts[0].splitlines() if line.startswith("objective")) in shown[0][1]
+    gaps = [float(re.findall(r"^gap +(.*) %$", text, re.MULTILINE)[0]) for text in (texts[0], shown[0][1])]
+    assert max(gaps) <= 0.01

@@ -21,8 +21,10 @@ from certimeans.bounds.relaxation.cutting_planes import CuttingPlaneSettings, Re
 from certimeans.bounds.relaxation.model import Relaxation
 from certimeans.deadline import Deadline
 from certimeans.presolve.reduce import presolve
+from certimeans.printing import fixed_percent_up
 from certimeans.problem.clustering import Clustering
 from certimeans.problem.instance import Instance
+from certimeans.status import relative_gap
 
 # Instance, and the time that it may take in seconds.
 GOALS = {
@@ -76,7 +78,7 @@ def main() -> None:
             target = instance.scaled.scale.target(upper_bound * (1 - GAP))
             outcome = bound_by_cutting_planes(relaxation, target, deadline=Deadline(4 * allowed))
             seconds = time.perf_counter() - start
-            gap = 1 - instance.scaled.scale.to_user(outcome.safe_lower_bound) / upper_bound
+            gap = relative_gap(upper_bound, instance.scaled.scale.to_user(outcome.safe_lower_bound))
             iterations = sum(r.iterations for r in outcome.rounds)
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             rows.append(
@@ -84,7 +86,7 @@ def main() -> None:
                     name,
                     relaxation.size,
                     outcome.reason.name.lower(),
-                    f"{100 * gap:.4f}",
+                    fixed_percent_up(gap),
                     f"{seconds:.2f}",
                     allowed,
                     len(outcome.rounds),

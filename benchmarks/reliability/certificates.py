@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.reliability.answers import IN_MEMORY
+from benchmarks.reliability.answers import IN_MEMORY, WITHOUT_CUTS
 from benchmarks.reliability.claims import MOST_POINTS, falsehood, is_same_instance, statement
 from benchmarks.reliability.forgery import Forgery, clear
 from benchmarks.reliability.genuine import ALL_KINDS, kind_of, write_genuine
@@ -181,14 +181,20 @@ def _verified(folder: Path, instance: Instance | None, arithmetic: Any = "float"
 
 
 def tampering(seeds: range) -> Outcome:
-    """Solve instances with constraints, some with a tree; falsify each certificate in every way that applies."""
+    """Solve instances with constraints; falsify each certificate in every way that applies.
+
+    One certificate in four has a tree, and one in four is of a Gram matrix.
+    """
     outcome = Outcome()
     with tempfile.TemporaryDirectory(dir=IN_MEMORY) as folder:
         whole, false = Path(folder) / "whole", Path(folder) / "false"
         for seed in seeds:
-            instance = _instance(np.random.default_rng([8, seed]))
-            solve_instance(instance, Limits()).save(whole, report=False, overwrite=True)
+            instance = _write_constrained(seed, whole)
             verify(whole, instance=instance)
+            content, _ = _plain(whole)
+            outcome.counts["in all"] += 1
+            outcome.counts["with a tree"] += len(content["proof"]) > 1
+            outcome.counts["of a Gram matrix"] += content["geometry"] == "gram"
             for name, tamper in TAMPERINGS.items():
                 draft = Draft(*_plain(whole))
                 try:
@@ -225,12 +231,33 @@ def _count(outcome: Outcome, name: str, seed: int, action: Callable[[], object])
     outcome.count(is_rejected, f"seed {seed}: {name} was accepted")
 
 
-def _instance(random: np.random.Generator) -> Instance:
-    """Draw uniform points, which need a tree, and links of which some imply others."""
+def _write_constrained(seed: int, folder: Path) -> Instance:
+    """Write a certificate of an instance with links, and return the instance.
+
+    Every fourth is drawn until its proof has several entries, without cuts so that this is soon; every fourth has a
+    Gram matrix.
+    """
+    random = np.random.default_rng([8, seed])
+    needs_tree = seed % 4 == 1
+    while True:
+        instance = _instance(random, by_products=seed % 4 == 3)
+        result = solve_instance(instance, Limits(), settings=WITHOUT_CUTS if needs_tree else None)
+        if not needs_tree or len(result.search_tree.proof()) > 1:
+            result.save(folder, report=False, overwrite=True)
+            return instance
+
+
+def _instance(random: np.random.Generator, *, by_products: bool) -> Instance:
+    """Draw uniform points, as they are or by their inner products, and links of which some imply others."""
     k = int(random.integers(2, 8))
     n = int(random.integers(30, 70))
     hidden = random.integers(0, k, size=n)
     pairs = random.integers(0, n, size=(n, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     same = hidden[pairs[:, 0]] == hidden[pairs[:, 1]]
-    return Instance.create(random.random((n, 3)), k, must_link=pairs[same], cannot_link=pairs[~same])
+    points = random.random((n, 3))
+    links: dict[str, Any] = {"must_link": pairs[same], "cannot_link": pairs[~same]}
+    if by_products:
+        products = points @ points.T
+        return Instance.create(gram=(products + products.T) / 2, n_clusters=k, **links)
+    return Instance.create(points, k, **links)

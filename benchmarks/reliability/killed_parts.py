@@ -36,16 +36,22 @@ def stored(folder: Path) -> int:
     return index.read_bytes().count(b"\n") if index.exists() else 0
 
 
-def run_and_kill(command: list[str], folder: Path, n_parts: int) -> tuple[int, float]:
-    """Start a run and kill it when so many parts are on disk; return how many there are, and the seconds it took."""
+def run_and_kill(command: list[str], folder: Path, n_parts: int) -> tuple[bool, int, int, float]:
+    """Start a run and kill it when so many parts are on disk.
+
+    Returns
+    -------
+    Whether it was killed, its exit code, how many parts are on disk, and the seconds it took.
+    """
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     while process.poll() is None and stored(folder) < n_parts:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
-    if process.poll() is None:
+    is_killed = process.poll() is None
+    if is_killed:
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return stored(folder), time.perf_counter() - began
+    code = process.wait()
+    return is_killed, code, stored(folder), time.perf_counter() - began
 
 
 def measure(
@@ -58,8 +64,10 @@ def measure(
     command = [*_PROGRAM, "solve", *inputs, *limits, "--resume", str(saved), "--quiet"]
     done = 0
     for turn in range(kills):
-        done, seconds = run_and_kill(command, saved, done + 2 * 10**turn)
-        lines.append(("killed", f"{seconds:.1f} s", f"{done}"))
+        is_killed, code, done, seconds = run_and_kill(command, saved, done + 2 * 10**turn)
+        ended = "killed" if is_killed else f"by itself before it was killed, exit code {code}"
+        lines.append((ended, f"{seconds:.1f} s", f"{done}"))
+        outcome.count(is_killed or code in {0, 1}, f"run {turn + 1} ended by itself with exit code {code}")
     began = time.perf_counter()
     last = [*command, "--out", str(out), "--overwrite", "--json"]
     solved = subprocess.run(last, check=False, capture_output=True, text=True)

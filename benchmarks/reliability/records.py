@@ -1,15 +1,15 @@
 """What was tried, kept from run to run: a line of JSON for each finished block of seeds of a check.
 
 Files of several runs or machines may be concatenated. Of records whose seeds overlap the later line counts; so what
-went wrong and was mended can be tried again, and the earlier line still says what had gone wrong.
+went wrong and was mended can be tried again, and the earlier line still says what had gone wrong. Records of other
+sources than those in use say nothing about these, and do not count unless one asks for it.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -17,14 +17,21 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reliability.outcome import Outcome
-
-_SOURCES = ("src", "tests", "benchmarks/reliability")
-_ROOT = Path(__file__).parents[2]
+from benchmarks.reliability.sources import sources_in_use
+from certimeans.report.environment import environment_line
 
 
 @dataclass(frozen=True)
 class Record:
-    """What a block of seeds of one check found; see :class:`~benchmarks.reliability.outcome.Outcome`."""
+    """What a block of seeds of one check found; see :class:`~benchmarks.reliability.outcome.Outcome`.
+
+    Attributes
+    ----------
+    commit
+        Which sources were tried, as :func:`~benchmarks.reliability.sources.sources_in_use` names them.
+    environment
+        Versions and machine; empty in records of a time when this was not recorded.
+    """
 
     check: str
     first: int
@@ -36,6 +43,7 @@ class Record:
     date: str
     counts: dict[str, int] = field(default_factory=dict)
     worst: dict[str, float] = field(default_factory=dict)
+    environment: str = ""
 
     @classmethod
     def of(cls, check: str, seeds: range, outcome: Outcome, seconds: float) -> Record:
@@ -47,10 +55,11 @@ class Record:
             outcome.tried,
             outcome.failures,
             round(seconds, 1),
-            commit(),
+            sources(),
             f"{datetime.now(UTC):%Y-%m-%d}",
             dict(sorted(outcome.counts.items())),
             outcome.worst,
+            _environment(),
         )
 
     @property
@@ -101,7 +110,31 @@ def append(path: Path, record: Record) -> None:
         file.write(json.dumps(asdict(record)) + "\n")
 
 
-def latest(records: list[Record]) -> list[Record]:
+def write(path: Path, records: Iterable[Record]) -> None:
+    """Write all records anew; a process that is killed meanwhile leaves what there was."""
+    unfinished = path.with_suffix(".new")
+    unfinished.write_text("".join(json.dumps(asdict(record)) + "\n" for record in records), encoding="utf-8")
+    unfinished.replace(path)
+
+
+def of_sources(records: Iterable[Record], in_use: str | None) -> list[Record]:
+    """Return the records that count: those of the sources in use, or with ``None`` all."""
+    return [record for record in records if in_use in {None, record.commit}]
+
+
+def drop_others(path: Path, checks: Container[str], in_use: str) -> list[Record]:
+    """Take the records of some checks that are of other sources out of the file, and return them.
+
+    What went wrong with other sources stays on file: it says what was found.
+    """
+    records = read(path)
+    others = [r for r in records if r.check in checks and r.commit != in_use and not r.wrong]
+    if others:
+        write(path, [record for record in records if record not in others])
+    return others
+
+
+def latest(records: Sequence[Record]) -> list[Record]:
     """Leave out records of which a later one has tried some seeds again."""
     kept: list[Record] = []
     for record in reversed(records):
@@ -111,7 +144,7 @@ def latest(records: list[Record]) -> list[Record]:
 
 
 def compact(path: Path) -> None:
-    """Join records of neighbouring blocks of the same commit and day, if they count and nothing was wrong in them.
+    """Join records of neighbouring blocks of the same sources and day, if they count and nothing was wrong in them.
 
     A record in which something was wrong stays apart, so that trying its seeds again replaces no others.
     """
@@ -126,7 +159,7 @@ def compact(path: Path) -> None:
             joined[-1] = replace(both, counts=total.counts, worst=total.worst)
         else:
             joined.append(record)
-    path.write_text("".join(json.dumps(asdict(record)) + "\n" for record in joined), encoding="utf-8")
+    write(path, joined)
 
 
 def missing(records: list[Record], check: str, wanted: range, block: int) -> list[range]:
@@ -145,20 +178,19 @@ def missing(records: list[Record], check: str, wanted: range, block: int) -> lis
 
 
 @cache
-def commit() -> str:
-    """Return the commit of this checkout at first call, and whether what the checks depend on was changed since."""
-    revision = _git("rev-parse", "--short", "HEAD")
-    return revision + ("-dirty" if _git("status", "--porcelain", "--", *_SOURCES) else "")
+def sources() -> str:
+    """Return the sources in use at first call, which are those that this process has loaded."""
+    return sources_in_use()
+
+
+@cache
+def _environment() -> str:
+    return environment_line()
 
 
 def _follows(last: Record, record: Record) -> bool:
-    same = (last.check, last.commit, last.date) == (record.check, record.commit, record.date)
+    same = all(getattr(last, name) == getattr(record, name) for name in ("check", "commit", "date", "environment"))
     return same and last.last + 1 == record.first and not last.wrong
-
-
-def _git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False, cwd=_ROOT)  # noqa: S607
-    return done.stdout.strip()
 
 
 def _known(content: dict[str, Any]) -> dict[str, Any]:

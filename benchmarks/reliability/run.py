@@ -6,14 +6,19 @@ Every check takes seeds. Blocks of seeds that are done are kept in ``benchmarks/
 file that ``--records`` names, and not tried again: a run may be killed at any time (with SIGKILL; the solver listens
 to other signals itself), and the next one goes on. ``--seeds`` tries some again, or adds to them. The table is made
 from the records at the end of each run, or with ``--table`` alone.
+
+Only records of the sources in use count: a run drops those of other sources of its checks from the file, unless
+something was wrong in them, and the table only lists what that was. With ``--keep`` they stay and count. The exit code
+is 1 if anything is wrong in a record that counts.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -22,7 +27,17 @@ from pathlib import Path
 from benchmarks.record import RESULTS
 from benchmarks.reliability import answers, certificates, checkpoints, faults, kills, parts, regions
 from benchmarks.reliability.outcome import Outcome
-from benchmarks.reliability.records import Record, append, commit, compact, missing, read
+from benchmarks.reliability.records import (
+    Record,
+    append,
+    compact,
+    drop_others,
+    latest,
+    missing,
+    of_sources,
+    read,
+    sources,
+)
 from benchmarks.reliability.table import write_table
 
 
@@ -73,6 +88,7 @@ CHECKS = (
 
 def do(name: str, seeds: range) -> Record:
     """Run a block of a check."""
+    sources()  # what runs is what this process has loaded now
     check = next(check for check in CHECKS if check.name == name)
     began = time.perf_counter()
     outcome = check.run(seeds)
@@ -89,27 +105,34 @@ def do_all(blocks: list[tuple[str, range]], n_jobs: int) -> Iterator[Record]:
         yield from pool.map(do, *zip(*blocks, strict=True))
 
 
-def main() -> None:
-    """Do what is asked for."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what is asked for; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=[check.name for check in CHECKS])
     parser.add_argument("--seeds", type=seeds_of, metavar="A:B", help="try these, even if they were tried before")
     parser.add_argument("--share", type=float, default=1.0, help="share of the wanted number of seeds")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--records", type=Path, default=RESULTS / "reliability.jsonl", metavar="FILE")
+    parser.add_argument("--keep", action="store_true", help="records of other sources count")
     parser.add_argument("--table", action="store_true", help="only make the table")
     parser.add_argument(
         "--compact", action="store_true", help="join records of neighbouring blocks, and make the table"
     )
-    options = parser.parse_args()
-    commit()  # what runs is what was checked out now
+    options = parser.parse_args(arguments)
+    in_use = None if options.keep else sources()
     if options.compact:
         compact(options.records)
-    for check in () if options.table or options.compact else CHECKS:
-        if options.only and check.name not in options.only:
-            continue
+    chosen = [check for check in CHECKS if not options.only or check.name in options.only]
+    if options.table or options.compact:
+        chosen = []
+    if in_use is not None:
+        dropped = drop_others(options.records, {check.name for check in chosen}, in_use)
+        if dropped:
+            seen = ", ".join(dict.fromkeys(record.commit for record in dropped))
+            print(f"dropped {len(dropped)} records of other sources ({seen}); now it is {in_use}", flush=True)
+    for check in chosen:
         wanted = options.seeds or range(max(1, round(check.wanted * options.share)))
-        known = [] if options.seeds else read(options.records)
+        known = [] if options.seeds else of_sources(read(options.records), in_use)
         blocks = [(check.name, seeds) for seeds in missing(known, check.name, wanted, check.block)]
         for record in do_all(blocks, 1 if check.is_timed else options.jobs) if blocks else ():
             append(options.records, record)
@@ -118,11 +141,14 @@ def main() -> None:
                 f"{record.seconds:.0f} s",
                 flush=True,
             )
-    write_table(
-        options.records,
-        options.records.with_suffix(".md"),
-        [(check.name, check.title, check.wanted) for check in CHECKS],
-    )
+    everything = read(options.records)
+    counting = of_sources(everything, in_use)
+    titles = [(check.name, check.title, check.wanted) for check in CHECKS]
+    write_table(counting, everything, options.records.with_suffix(".md"), titles)
+    wrong = [f"{record.check}: {what}" for record in latest(counting) for what in record.wrong]
+    for what in wrong:
+        print(f"wrong: {what}")
+    return int(bool(wrong))
 
 
 def seeds_of(text: str) -> range:
@@ -133,4 +159,4 @@ def seeds_of(text: str) -> range:
 
 if __name__ == "__main__":
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    main()
+    sys.exit(main())

@@ -129,7 +129,7 @@ print(json.dumps([tried, outcome.failures]))
 
 
 def found_after(sabotage: Sabotage | None, seeds: range) -> tuple[int, list[str]]:
-    """Return how many mutants there were, in hundreds, until something false was said, and what that was."""
+    """Return how many mutants there were until something false was said, and what that was."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(_ROOT / "src" / "certimeans", Path(folder) / "certimeans")
         if sabotage is not None:

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks.record import markdown_table
-from benchmarks.reliability.records import Record, Total, latest, read
-from certimeans.report.environment import library_versions, processor
+from benchmarks.record import environments, markdown_table
+from benchmarks.reliability.records import Record, Total, latest
+from tests.oracles.tampering import FILE_TAMPERINGS, TAMPERINGS
 
 _MUTATED, _TAMPERED = "mutated_certificates", "tampering"
 _COMMAND = "python -m benchmarks.reliability.run"
 _EXPLAINED = """\
 A *try* is an instance with all its comparisons, a kill, a disk, a file, or a certificate. *Wrong* is whatever should
 not be: another status or cost than enumeration has, a bound above the optimum, a certificate that is refused,
-something left behind. Enumeration is in rational numbers. Seconds add up what processes took, on a machine that was
-busy with other things."""
+something left behind. Enumeration is in rational numbers. Seconds add up what processes took."""
 _MUTANTS = """\
 ## Mutated certificates
 
-Certificates of ten kinds, each changed a hundred times at random: one to three mutations of what it claims, of its
-instance (and its fingerprint made to fit), of the steps and arrays of its proof, of `result.json`, or of the bytes of
-its files. Half of the mutants claim a bound of 0, and more than half of these no clustering, so that nothing but the
-proof decides. One in ten is verified in ball arithmetic.
+{certificates} certificates of {kinds} kinds, and {mutants} mutants of them, each with one to three random mutations of
+what it claims, of its instance (and its fingerprint made to fit), of the steps and arrays of its proof, of
+`result.json`, or of the bytes of its files. Half of the mutants claim a bound of 0, and more than half of these no
+clustering, so that nothing but the proof decides. One in ten is verified in ball arithmetic.
 
 A mutant that is accepted is not wrong in itself: a weaker claim, a step that is there twice, or other data about
 which the proof is just as good. *Wrong* is one of these, and every mutant that is accepted is tried for all of them:
@@ -38,16 +35,21 @@ the cost of the best clustering known instead, and that of other data with nothi
 same way."""
 
 
-def write_table(records: Path, target: Path, checks: Iterable[tuple[str, str, int]]) -> None:
-    """Write the table of all that is recorded.
+def write_table(
+    records: Sequence[Record], everything: Sequence[Record], target: Path, checks: Iterable[tuple[str, str, int]]
+) -> None:
+    """Write the table of records.
 
     Parameters
     ----------
+    records
+        Those that count.
+    everything
+        All that are on file, of which the others say what was found with other sources.
     checks
         Name, title and wanted number of seeds of each check.
     """
-    everything = read(records)
-    kept = latest(everything)
+    kept = latest(records)
     rows = []
     for name, title, wanted in checks:
         own = [record for record in kept if record.check == name]
@@ -77,22 +79,21 @@ def _note(total: Total, name: str) -> str:
 
 
 def _merged(records: Sequence[Record]) -> str:
-    commits = list(dict.fromkeys(record.commit for record in records))
-    dates = sorted({record.date for record in records})
-    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    libraries = ", ".join(f"{name} {version}" for name, version in library_versions().items())
-    machine = f"Python {platform.python_version()}, {libraries}; {processor()}, {os.cpu_count()} cores."
+    if not records:
+        return "Nothing was tried yet with the sources in use."
+    commits = ", ".join(dict.fromkeys(record.commit for record in records))
+    machine = environments((record.date, record.environment) for record in records)
     return (
-        f"{machine} Merged from {len(records)} blocks of seeds, each with its commit in `reliability.jsonl`, run on "
-        f"{when} with commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}."
+        f"{machine}\n\nMerged from {len(records)} blocks of seeds, each with its commit in `reliability.jsonl`; the "
+        f"last commits that changed the sources: {commits}."
     )
 
 
 def _mutants(records: list[Record]) -> list[str]:
     if not records:
         return []
-    counts = Total.of(records).counts
-    tables = []
+    total = Total.of(records)
+    counts, tables = total.counts, []
     for group, header in (("kind", "certificate"), ("mutation", "mutated")):
         verdicts: dict[str, dict[str, int]] = defaultdict(dict)
         for name, count in counts.items():
@@ -105,24 +106,34 @@ def _mutants(records: list[Record]) -> list[str]:
             for what, found in verdicts.items()
         ]
         tables.append(markdown_table((header, "mutants", *columns), sorted(rows)))
-    return [_MUTANTS, *tables, "A mutant with several mutations counts for each kind in the second table."]
+    kinds = {name.split(": ", 2)[1] for name in counts if name.startswith("kind: ")}
+    said = _MUTANTS.format(certificates=counts.get("genuine", 0), kinds=len(kinds), mutants=total.tried)
+    return [said, *tables, "A mutant with several mutations counts for each kind in the second table."]
 
 
 def _tampered(records: list[Record]) -> list[str]:
     if not records:
         return []
     counts = Total.of(records).counts
-    rows = [(name.removesuffix(": rejected"), count) for name, count in sorted(counts.items())]
-    return ["## Tampering by name", f"{len(rows)} kinds of tampering:", markdown_table(("tampering", "rejected"), rows)]
+    ending = ": rejected"
+    rows = [(name.removesuffix(ending), count) for name, count in sorted(counts.items()) if name.endswith(ending)]
+    tried = {name for name, _ in rows}
+    never = sorted({name.replace("_", " ") for name in (*TAMPERINGS, *FILE_TAMPERINGS)} - tried)
+    of = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()) if not name.endswith(ending))
+    head = f"{len(rows)} kinds of tampering" + (f", with certificates: {of}." if of else ".")
+    table = markdown_table(("tampering", "rejected"), rows)
+    missing = f"Never tried, as none of these certificates has what they falsify: {', '.join(never)}."
+    return ["## Tampering by name", head, table, *([missing] if never else [])]
 
 
 def _mended(everything: Sequence[Record], kept: Sequence[Record]) -> list[str]:
-    """List what went wrong in blocks that were tried again."""
-    names = {id(record) for record in kept}
+    """List what went wrong with other sources, or in blocks that were tried again."""
     found = [
         f"- {record.check}, commit {record.commit}: {what}"
         for record in everything
-        if id(record) not in names
+        if record not in kept
         for what in record.wrong
     ]
-    return ["## Found on the way", "In blocks of seeds that were tried again since:", "\n".join(found)] if found else []
+    return (
+        ["## Found on the way", "With other sources, or before a try was repeated:", "\n".join(found)] if found else []
+    )

@@ -31,6 +31,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 
 from benchmarks.record import RESULTS, environments, markdown_table, run_apart, write_result
 from certimeans import Instance, Limits, generate_constraints, read_points, solve_instance, verify
+from certimeans.printing import fixed_percent_up, percent_up
 from certimeans.report.environment import commit, environment_line
 from certimeans.warmup import prepare
 
@@ -72,6 +73,23 @@ class Goal:
     jobs: int = 1
     limit: float = 90.0
     needs_data: bool = False
+
+    def asked(self) -> dict[str, object]:
+        """Return the columns of a row that say what is asked."""
+        return {
+            "instance": self.name,
+            "group": self.group,
+            "jobs": self.jobs,
+            "to reach s": f"{self.seconds:g}",
+            "to reach gap %": f"{100 * self.gap:g}",
+            "reached": "no",
+        }
+
+
+def where_and_when() -> dict[str, object]:
+    """Return the columns of a row that say with what it was measured."""
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    return {"commit": commit() or "", "date": today, "environment": environment_line()}
 
 
 def goals() -> list[Goal]:
@@ -148,31 +166,24 @@ def solve_one(goal: Goal, data: Path | None, *, with_proof: bool) -> dict[str, o
     result = solve_instance(instance, Limits(seconds=goal.limit, gap=GAP), n_jobs=goal.jobs)
     spent = _processor_seconds() - before
     in_time = result.seconds <= goal.seconds or goal.gap > GAP  # such instances are stopped at their time
-    row: dict[str, object] = {
-        "instance": goal.name,
-        "group": goal.group,
+    row: dict[str, object] = goal.asked() | {
         "size": result.size,
         "k": instance.n_clusters,
-        "jobs": goal.jobs,
         "status": str(result.status),
-        "gap %": f"{100 * result.gap:.4f}",
+        "gap %": fixed_percent_up(result.gap),
         "nodes": result.nodes,
-        "root gap %": f"{100 * (1 - result.root_lower_bound / result.objective):.4f}",
+        "root gap %": fixed_percent_up(result.root_gap),
         "seconds": f"{result.seconds:.2f}",
         "processor s": f"{spent:.2f}",
-        "to reach s": f"{goal.seconds:g}",
-        "to reach gap %": f"{100 * goal.gap:g}",
         "reached": "yes" if in_time and result.gap <= goal.gap else "no",
-        "commit": commit() or "",
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "environment": environment_line(),
     }
+    row |= where_and_when()
     if with_proof:
         with tempfile.TemporaryDirectory() as folder:
             result.save(folder, report=False)
             verified = verify(Path(folder)).gap
         if not verified <= max(result.gap, GAP) * (1 + 1e-6):
-            row["status"] = f"verified only {100 * verified:.4f} %"
+            row["status"] = f"verified only {percent_up(verified)}"
     return row
 
 
@@ -214,9 +225,9 @@ def body(rows: list[dict[str, str]]) -> str:
     if medians:
         header = ("group", "instances", "median of seconds", "to reach", "reached")
         text += f"\n\nGroups by their medians:\n\n{markdown_table(header, medians)}"
-    iris = [row for row in rows if row["instance"].startswith("iris ")]
-    if iris:
-        text += f"\n\nAll of iris together: {sum(float(row['seconds']) for row in iris):.1f} s."
+    iris = [row["seconds"] for row in rows if row["instance"].startswith("iris ")]
+    if iris and all(iris):
+        text += f"\n\nAll of iris together: {sum(map(float, iris)):.1f} s."
     return text
 
 
@@ -244,7 +255,7 @@ def main() -> None:
             continue
         arguments = ["--only", goal.name, *(["--verify"] if options.verify else [])]
         arguments += ["--data", str(options.data)] if options.data is not None else []
-        row = run_apart("benchmarks.suite.frontier", arguments, {"instance": goal.name})
+        row = run_apart("benchmarks.suite.frontier", arguments, goal.asked() | where_and_when())
         rows = read_rows(path)
         rows[goal.name] = {column: str(row.get(column, "")) for column in COLUMNS}
         write_csv(path, [rows[name] for name in known if name in rows])

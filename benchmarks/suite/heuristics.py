@@ -213,16 +213,22 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=100, help="starts of each competitor (the paper: 100)")
     options = parser.parse_args()
     optima = proven_optima()
+    cases = list(load_cases(options.folder, options.datasets))
+    unproven = [case.name for case in cases if case.name not in optima]
     rows: list[Row] = []
     with threadpool_limits(1):
         warm_up()
-        for case in load_cases(options.folder, options.datasets):
+        for case in cases:
+            if case.name in unproven:
+                continue
             if not rows:
                 measure(case, optima[case.name], 1)  # compiles what the solver does not use
             rows.append(measure(case, optima[case.name], options.starts))
             excess = (f"{name} {100 * rows[-1].excess(name):.4f}%" for name in METHODS)
             print(case.name, *excess, flush=True)
-    write_result("heuristics", "Heuristics, as in the paper's table", report(rows, options.starts))
+    body = report(rows, options.starts)
+    body += f"\n\nLeft out, since no optimum is proven in `paper.csv`: {', '.join(unproven)}." if unproven else ""
+    write_result("heuristics", "Heuristics, as in the paper's table", body)
     _write_csv(rows, RESULTS / "heuristics.csv")
     draw(rows, PICTURES / "heuristic_gaps.png")
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks.record import run_apart, write_rows
 from certimeans import Constraints, Instance, Limits, Progress, generate_constraints, solve_instance
+from certimeans.printing import fixed_percent_up
 
 DIMENSION, CLUSTERS, SPREAD = 10, 5, 2.5
 
@@ -63,7 +64,7 @@ def solve_one(size: int, seconds: float, jobs: int, *, linked: bool, interrupt: 
         "late s": f"{max(0.0, taken - seconds):.2f}",
         "status": str(result.status),
         "first bound s": f"{first_bound[0]:.2f}" if first_bound else "none",
-        "gap %": f"{100 * result.gap:.3f}",
+        "gap %": fixed_percent_up(result.gap, 3),
         "memory GB": f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} ({before:.2f} before)",
     }
 

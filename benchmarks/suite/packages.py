@@ -291,7 +291,7 @@ def main() -> None:
     linked, balanced = prepare(find_cases(options.suite, options.datasets), options.time_limit)
     lines: list[tuple[str, ...]] = our_lines(linked, "")
     notes: list[str] = []
-    by_size = ""
+    by_size, has_run = "", False
     for peer in PEERS:
         has_sizes = peer.method == "sizes"
         lines += our_lines(balanced, ", balanced sizes") if has_sizes else []
@@ -305,6 +305,7 @@ def main() -> None:
         if not attempts:
             lines.append((peer.title, f"no run within {options.package_limit:g} s", *[""] * (len(HEADER) - 2)))
             continue
+        has_run = True
         lines.append(line(peer.title, problems, attempts, versions))
         by_size = by_data_set(balanced, attempts) if has_sizes else by_size
         errors = sorted({attempt.error for attempt in attempts if attempt.error})
@@ -319,6 +320,8 @@ def main() -> None:
     body += "\n\nWhy runs failed:\n\n" + "\n".join(notes) if notes else ""
     body += f"\n\nBalanced sizes by data set:\n\n{by_size}" if by_size else ""
     body += f"\n\n{PCCC}"
+    if not has_run:
+        sys.exit("no method of another package could be run: nothing is written")
     write_result("packages", "Packages from the Python package index", body)
 
 

@@ -11,6 +11,7 @@ k-means-constrained are in ``benchmarks.suite.packages``.
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 import tempfile
@@ -20,10 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.record import write_rows
+from benchmarks.record import markdown_table, write_result
 from certimeans import solve, verify
 from certimeans.errors import CertimeansError
+from certimeans.printing import scientific_up, text_up
 from certimeans.problem.io.files import read_constraints, read_labels, read_points
+from certimeans.warmup import prepare as compile_everything
 
 
 def read(data: Path, name: str) -> tuple[np.ndarray[Any, Any], list[int]]:
@@ -67,14 +70,25 @@ def solved(data: Path, name: str, links: Path | None, options: argparse.Namespac
         "n": len(points),
         "sizes": "/".join(map(str, sizes)),
         "status": str(result.status),
-        "objective": f"{result.objective:.8g}",
-        "gap": f"{result.gap:.1e}",
-        "root gap": f"{result.root_gap:.1e}",
+        "objective": text_up(result.objective),
+        "gap": _gap(result.gap),
+        "root gap": _gap(result.root_gap),
         "nodes": result.nodes,
         "seconds": f"{result.seconds:.2f}",
         "CPU s": f"{cpu_seconds:.2f}",
         "certificate": proof,
     }
+
+
+def _gap(gap: float) -> str:
+    return scientific_up(gap) if math.isfinite(gap) else "unknown"
+
+
+def summary(rows: list[dict[str, Any]], time_limit: float) -> str:
+    """Say how many are solved, and which are not."""
+    left = [f"{row['data']} ({row['links']}; {row['gap']})" for row in rows if row["status"] != "optimal"]
+    text = f"{len(rows) - len(left)} of {len(rows)} solved to a gap of 1e-4 within {time_limit:g} s each."
+    return f"{text} Not solved, with the gap that is proven: {', '.join(left)}." if left else text
 
 
 def _cpu_seconds() -> float:
@@ -94,11 +108,15 @@ def main() -> None:
     known += sorted(path.name.split(".")[0] for path in (options.data / "ucr").glob("*.labels.txt"))
     names = options.names.split(",") if options.names else known
     rows = []
+    compile_everything()  # before the clocks
     for name in names:
         for links in link_files(options.data, name):
             rows.append(solved(options.data, name, links, options))
             print(rows[-1], flush=True)
-    write_rows("sizes", "Data sets with the sizes of their classes", rows)
+    header = list(rows[0])
+    table = markdown_table(header, [[row[column] for column in header] for row in rows])
+    body = f"{summary(rows, options.time_limit)}\n\n{table}"
+    write_result("sizes", "Data sets with the sizes of their classes", body)
     sys.exit(any(row["certificate"] not in {"verified", "no clustering"} for row in rows))
 
 

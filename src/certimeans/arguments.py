@@ -101,7 +101,10 @@ def as_positions(pairs: Any, source: SourceTable | None, name: str, link_by: Lin
         return pairs
     if labels is None:
         raise InputError("link_by='label' needs points with labels: a DataFrame, or a file with a column of names")
-    entries = pairs.to_numpy().tolist() if hasattr(pairs, "to_numpy") else list(pairs)
+    try:
+        entries = pairs.to_numpy().tolist() if hasattr(pairs, "to_numpy") else list(pairs)
+    except TypeError:
+        raise InputError(f"{name} must be a sequence of pairs; got {pairs!r}") from None
     names = PointNames(labels)
     shown = PointNames(source.row_names or ()) if source is not None else names
     is_numbered = any(isinstance(label, Real) for label in labels)

@@ -73,6 +73,8 @@ def _run(command: Command, options: argparse.Namespace) -> int:
         return _fail(error, next(code for kind, code in _EXIT_CODES if isinstance(error, kind)))
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
+    except (OSError, MemoryError) as error:  # a traceback would end with 1, as if a limit had been reached
+        return _fail(error, ExitCode.INTERNAL_ERROR)
 
 
 def build_parser() -> Parser:
@@ -101,5 +103,11 @@ def _fail(error: Exception, code: ExitCode) -> ExitCode:
         problem = error.problem.replace("None or ", "").replace(", or None", "")  # options are left out instead
         problem = problem.replace("'auto' or None", "auto or none")
         message = f"{_OPTIONS.get(error.argument, f'--{error.argument}')} {problem}"
+    elif isinstance(error, OSError):
+        where = "" if error.filename is None else f"{error.filename}: "
+        message = f"{where}{error.strerror or message or type(error).__name__}; the command could not go on"
+    elif isinstance(error, MemoryError):
+        message = " ".join(message.split())  # numpy's may have several lines
+        message = f"not enough memory{message and f' ({message})'}; the command could not go on"
     sys.stderr.write(f"certimeans: {harmless(message)}\n")
     return code

@@ -34,6 +34,13 @@ def percent_down(share: float) -> str:
     return _percent(share, ROUND_FLOOR)
 
 
+def fixed_percent_up(share: float, decimals: int = 4) -> str:
+    """Write a gap in per cent for a column, with so many decimals and without the sign: never less than it is."""
+    if not math.isfinite(share):
+        return "unknown"
+    return f"{_in_percent(share).quantize(Decimal(1).scaleb(-decimals), ROUND_CEILING, _EXACT):f}"
+
+
 def harmless(text: str) -> str:
     """Write out what would move a terminal's cursor or turn its text around: names come from files of others."""
     if text.isascii() and text.isprintable():
@@ -50,10 +57,14 @@ def _rounded(value: float, context: Context) -> str:
 def _percent(share: float, rounding: str) -> str:
     if not math.isfinite(share):
         return "unknown"
-    exact = Decimal(share).scaleb(2, _EXACT)  # a product of floats might be rounded to the other side
-    number = Context(3, rounding).create_decimal(exact).quantize(_SMALLEST_SHOWN, rounding)
+    number = Context(3, rounding).create_decimal(_in_percent(share)).quantize(_SMALLEST_SHOWN, rounding, _EXACT)
     text = f"{number:f}"
     return f"{text.rstrip('0').rstrip('.')} %"
+
+
+def _in_percent(share: float) -> Decimal:
+    """Return the exact product, where that of floats might be rounded to the wrong side."""
+    return Decimal(share).scaleb(2, _EXACT)
 
 
 def scientific_up(value: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from certimeans._typing import IntArray
 from certimeans.analysis.choices import Choice, agreement, silhouette, start_for_next
 from certimeans.analysis.frames import pandas
 from certimeans.errors import ArgumentError, InfeasibleError
-from certimeans.printing import text_down, text_up
+from certimeans.printing import fixed_percent_up, text_down, text_up
 from certimeans.result import SolveResult, SolveStatus
 from certimeans.solver import solve
 from certimeans.status import finite_or_none
@@ -92,7 +91,7 @@ class RangeResult(Mapping[int, SolveResult]):
             cells = (
                 "-" if c.cost is None else text_up(c.cost),
                 "-" if c.lower_bound is None else text_down(c.lower_bound),
-                _number(None if c.gap is None else math.ceil(1e6 * c.gap) / 1e4, ".4f"),
+                "-" if c.gap is None else fixed_percent_up(c.gap),
                 _number(None if c.explained is None else 100 * c.explained, ".1f", " %"),
                 _number(c.silhouette, ".3f"),
                 _number(c.agreement, ".2f"),

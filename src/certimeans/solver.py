@@ -127,7 +127,8 @@ def solve(  # noqa: PLR0913  # the arguments that users of scikit-learn and of M
     gap
         Proven relative gap at which to stop.
     time_limit, max_nodes
-        Seconds and search nodes after which to stop with the best clustering and bound so far.
+        Seconds and search nodes after which to stop with the best clustering and bound so far. Problems that are
+        bounded by parts have one node.
     n_jobs
         Number of processes; -1 for all cores, ``None`` for 1 or what a ``joblib.parallel_config`` says.
     random_state

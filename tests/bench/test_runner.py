@@ -97,6 +97,37 @@ def test_a_worker_that_dies_costs_its_instances_only(tmp_path: Path) -> None:
     assert len(failed) <= 2
 
 
+@pytest.mark.parametrize(("message", "told"), [("", "out of memory"), ("no room", "no room")])
+def test_an_instance_without_memory_costs_only_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: str, told: str
+) -> None:
+    """Whether reading or solving takes too much: the others are solved."""
+    cases = find_cases(make_folder(tmp_path / "data"), ["line"])
+    monkeypatch.setattr(Huge, "message", message)
+    runner.warm_up()
+    solve = solve_instance
+
+    def solved(instance: Instance, *arguments: object, **options: object) -> SolveResult:
+        if instance is cases[0].instance:
+            raise MemoryError(message)
+        return solve(instance, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(runner, "solve_instance", solved)
+    bench = Run([Case("huge", 0, 0, 0, Huge()), *cases], Settings(), tmp_path)
+    assert bench.execute(lambda _: None)
+    assert [(row.status, row.message) for row in bench.rows()] == [("error", told), ("error", told), ("optimal", "")]
+
+
+class Huge:
+    """An instance that does not fit into memory."""
+
+    message = ""
+
+    def load(self) -> Instance:
+        """Give up."""
+        raise MemoryError(self.message)
+
+
 class Deadly:
     """An instance whose loading kills the process."""
 

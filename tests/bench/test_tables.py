@@ -3,10 +3,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from certimeans.bench.published import Published
+from certimeans.bench.progress import describe
+from certimeans.bench.published import Published, contradiction
 from certimeans.bench.rows import Row, published_columns
-from certimeans.bench.summary import report, summary_lines
-from certimeans.bench.tables import aggregate_table, detailed_tables
+from certimeans.bench.summary import mismatches, report, summary_lines
+from certimeans.bench.tables import aggregate_table, detailed_tables, success_rate
 
 PAPER = Published(size=5, cost=100.0, root_gap_percent=0.1, nodes=3, seconds=80.0)
 
@@ -28,18 +29,18 @@ def cells(table: str) -> list[list[str]]:
 
 
 def test_averages_are_those_computed_by_hand() -> None:
-    """Sizes 5 and 8, root gaps 0.01 % and 0.03 %, nodes 1 and 4, times 1 and 3; one of two unsolved with gap 2 %."""
+    """Sizes 5 and 8, root gaps 25 % and 50 %, nodes 1 and 4, times 1 and 3; one of two unsolved with gap 1/64."""
     rows = [
-        row(0, root_gap=1e-4, published=PAPER),
-        row(1, size=8, root_gap=3e-4, nodes=4, time=3.0, status="time_limit", gap=0.02, published=PAPER),
+        row(0, root_gap=0.25, published=PAPER),
+        row(1, size=8, root_gap=0.5, nodes=4, time=3.0, status="time_limit", gap=1 / 64, published=PAPER),
     ]
     header, _, line = cells(aggregate_table(rows))
     found = dict(zip(header, line, strict=True))
     assert found["size"] == "6.5"
-    assert found["root gap"] == "0.020 %"
+    assert found["root gap"] == "37.500 %"
     assert found["nodes"] == "2.5"
     assert found["time (s)"] == "2.00"
-    assert found["success rate (gap)"] == "50 % (2.000 %)"
+    assert found["success rate (gap)"] == "50 % (1.563 %)"
     assert (found["constraints"], found["published time (s)"], found["published success"]) == ("5", "80.0", "100 %")
 
 
@@ -65,7 +66,7 @@ def test_the_summary_counts_and_names() -> None:
         row(1, time=4.0, nodes=3, published=PAPER),
         row(2, objective=90.0, lower_bound=89.99, time=2.0, published=unsolved),
         row(3, objective=100.01, time=2.0, published=PAPER),
-        row(4, objective=120.0, lower_bound=119.99, time=2.0, published=PAPER),
+        row(4, objective=120.0, lower_bound=119.75, time=2.0, published=PAPER),
         row(5, status="error", time=math.nan, message="no memory", gap=math.inf),
     ]
     text = "\n".join(summary_lines(rows))
@@ -78,7 +79,24 @@ def test_the_summary_counts_and_names() -> None:
     assert "published as not solved, solved here: 1: toy 5 0 2" in text
     assert "does not belong to the instance, proven: 1: toy 1" in text
     whole = report(rows, "Title", "command", "machine")
-    assert "| toy 5 0 4 | 119.99 | 120 | 100 | published 100 is below the proven bound 119.99 |" in whole
+    assert "| toy 5 0 4 | 119.75 | 120 | 100 | published 100 is below the proven bound 119.75 |" in whole
+
+
+def test_no_table_claims_more_than_was_proven() -> None:
+    """Gaps and costs are rounded up, bounds down; the message of an unsolved instance is told besides its gap."""
+    bound, cost = 120.1234567891, 120.5432198761
+    rows = [
+        row(0, status="interrupted", message="workers died", gap=0.00010001, root_gap=0.00020001, ml=3),
+        row(1, objective=cost, lower_bound=bound, published=PAPER),
+    ]
+    assert "toy 3 0 0 (interrupted, gap 0.0101 %: workers died)" in "\n".join(summary_lines(rows))
+    assert "gap 0.0101 %" in describe(rows[0])
+    assert cells(detailed_tables(rows))[2][7:11] == ["0.0201 %", "0.50", "1", "0.0101 %"]
+    assert "| 0.021 % |" in aggregate_table(rows[:1])
+    assert success_rate(rows[:1]) == "0 % (0.011 %)"
+    mismatch = mismatches(rows)[1]
+    assert "| 120.123456 | 120.54322 | 100 | published 100 is below the proven bound 120.12345 |" in mismatch
+    assert contradiction(PAPER, 90.123456781, 80.0).endswith("costs 90.123457")
 
 
 def test_every_instance_has_a_line() -> None:
@@ -86,6 +104,6 @@ def test_every_instance_has_a_line() -> None:
     rows = [row(0, published=PAPER), row(1, status="error", time=math.nan)]
     table = cells(detailed_tables(rows))
     assert {len(line) for line in table} == {18}
-    assert table[2][4:8] == ["100", "2", "7", "0.0050 %"]
+    assert table[2][4:8] == ["100", "2", "7", "0.0051 %"]
     assert table[2][-5:] == ["100", "3", "80", "equal", "80"]
     assert table[3][3] == "error"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import all as runner
+from benchmarks.reliability.sources import ROOT
 from benchmarks.steps import FRONTIER, Step, steps
 
 
@@ -136,14 +137,14 @@ def test_a_trial_writes_nowhere_else(place: Path) -> None:
     assert quick.pictures.is_relative_to(place / "build")
     assert quick.state.is_relative_to(place / "build")
     real = runner.Place.of(runner.parse(["--data", str(place / "data")]))
-    assert real.results == real.state.parent == runner.ROOT / "benchmarks/results"
+    assert real.results == real.state.parent == ROOT / "benchmarks/results"
 
 
 def test_every_table_has_a_step() -> None:
     """What no step writes is a record of the past; every instance of the frontier is in one step; names are unique."""
-    past = {"convergence.md", "redesign.md", "large_whole.md", "sizes_peer.md"}
+    past = {"convergence.md", "redesign.md", "large_whole.md", "sizes_blocks.md"}
     written = {pattern for step in steps() for pattern in step.writes}
-    tables = {path.name for path in (runner.ROOT / "benchmarks" / "results").glob("*.md")}
+    tables = {path.name for path in (ROOT / "benchmarks" / "results").glob("*.md")}
     assert {name for name in tables - past if not any(fnmatch(name, pattern) for pattern in written)} == set()
     names = [step.name for step in steps()]
     assert len(set(names)) == len(names)

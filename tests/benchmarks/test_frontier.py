@@ -37,3 +37,14 @@ def test_groups_are_judged_by_their_median() -> None:
     assert "| x | 3 | 2.00 | 3 | yes |" in frontier.body(times)
     worse = [row("x1", "x", "1.00"), *(row(f"x{i}", "x", "9.00", "time_limit") for i in (2, 3))]
     assert "| x | 3 | not closed | 3 | no |" in frontier.body(worse)
+
+
+def test_a_process_that_failed_is_a_row_that_did_not_reach_its_goal() -> None:
+    """It counts in its group, and the table is written all the same."""
+    known = {goal.name: goal for goal in frontier.goals()}
+    failed = dict.fromkeys(frontier.COLUMNS, "")
+    failed |= {key: str(value) for key, value in known["iris k=3"].asked().items()} | {"status": "failed"}
+    text = frontier.body([row("iris k=2"), failed])
+    assert "| failed |" in text
+    assert "| no |" in text
+    assert "All of iris" not in text

@@ -298,6 +298,7 @@ TAMPERINGS: list[tuple[str, str, Forge]] = [
     ("branches", "larger multipliers of the others", _multipliers(lambda array: array + np.array([0.0, 10.0]))),
     ("branches", "multipliers of another shape", _multipliers(lambda array: array[:-1])),
     ("branches", "other sizes", _limit("sizes", [7, 9, 14])),
+    ("branches", "a size of 0", _limit("sizes", [0, 0, 30])),
     ("branches", "sizes that occur twice", _limit("sizes", [6, 12, 12])),
     ("branches", "limits for sizes", _limits_for_sizes),
     ("branches", "lower slack", _slack),

@@ -52,6 +52,15 @@ def test_a_result_that_is_not_proven_is_said_so(out: Path, command: str, capsys:
     assert "report this" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["explain", "ask"])
+def test_the_help_names_all_exit_codes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of the checker, too, and that of a disk that is full."""
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert all(f" {code}: " in said for code in (0, 1, 2, 5, 6, 130))
+
+
 def test_explain_prints_prices_and_puts_them_into_the_report(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By name, sorted, as files and as a chart; a second time it takes the place of the first."""
     before = (out / "report.html").read_text(encoding="utf-8")
@@ -96,6 +105,27 @@ def test_ask_writes_questions_that_are_constraints_once_filled_in(
     assert isinstance(json.loads(capsys.readouterr().out)["pairs"], list)
 
 
+def test_pairs_that_cannot_be_written_are_shown(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that is not there: what was found is printed all the same."""
+    missing = out / "missing" / "q.csv"
+    assert main(["ask", str(out), "--decided", "1000", "--quiet", "--output", str(missing)]) == 5
+    captured = capsys.readouterr()
+    assert "together would cost" in captured.out
+    assert f"{missing}: the file cannot be written" in captured.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize(("redirected", "code"), [("<&-", 0), (">&-", 5), (">/dev/full", 5)])
+def test_a_conversation_without_standard_streams(out: Path, redirected: str, code: int) -> None:
+    """No input is its end; questions that nobody sees are not asked. Neither is a traceback."""
+    command = f"'{sys.executable}' -c '{PROGRAM}' ask '{out}' --interactive --decided 1000 {redirected}"
+    done = subprocess.run(["/bin/bash", "-c", command], input=b"y\n", capture_output=True, check=False)
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
+    assert (b"standard output cannot be written" in done.stderr) == (code == 5)
+    assert not (out / "answers.csv").exists()
+
+
 def converse(out: Path, text: str, *options: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "ask", str(out), "--interactive", "--decided", "1000", *options],
@@ -127,6 +157,31 @@ def test_a_conversation_through_a_pipe(out: Path) -> None:
     assert "has 1 answer; it is taken up first" in again
 
 
+def test_answers_that_cannot_be_written_are_told(out: Path) -> None:
+    """A folder that is not there: the conversation ends with the exit code for that, and nothing is lost."""
+    missing = out / "missing" / "a.csv"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            PROGRAM,
+            "ask",
+            str(out),
+            "--interactive",
+            "--decided",
+            "1000",
+            "--output",
+            str(missing),
+        ],
+        input="Anna Weber, Karl Groß, must-link\nq\n".encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 5
+    assert f"{missing}: the file cannot be written" in done.stderr.decode()
+    assert "the answers were: Anna Weber = Karl Groß\n" in done.stderr.decode()
+
+
 def test_a_contradiction_is_explained_and_not_added(out: Path) -> None:
     """Also what is no answer at all; the conversation goes on."""
     said = converse(out, "Zoë,Jürgen,cannot-link\nhello\nKarl Groß, Anna Weber, must-link\nu\nu\nq\n")
@@ -140,14 +195,16 @@ def test_a_contradiction_is_explained_and_not_added(out: Path) -> None:
 
 
 def test_answers_of_before_are_not_lost_and_undone_one_by_one(out: Path) -> None:
-    """A file of three answers: one that contradicts is explained; what was typed does not count as a question."""
+    """A file of three answers: one that contradicts is explained and stays; what was typed is no question."""
     (out / "answers.csv").write_text("i,j,type\n3,4,y\n0,1,y\n2,3,n\n", encoding="utf-8")
     said = converse(out, "DELTA 3\n4,5,ML\nu\nq\n")
     assert "has 3 answers; they are taken up first" in said
-    assert "so it was not added" in said
+    assert "so it is left out here; it stays in" in said
+    assert "1 answer left out because of a contradiction: Zoë ≠ Jürgen" in said
     assert "only pairs can be answers" in said
     assert "question 2" not in said
-    assert [(row["i"], row["j"]) for row in read_sheet(out / "answers.csv")] == [("0", "1"), ("3", "4")]
+    rows = [(row["i"], row["j"], row["type"][0]) for row in read_sheet(out / "answers.csv")]
+    assert rows == [("0", "1", "m"), ("3", "4", "m"), ("2", "3", "c")]
 
 
 def test_the_end_of_the_input_ends_the_conversation(out: Path) -> None:

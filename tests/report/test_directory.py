@@ -119,6 +119,20 @@ def test_what_cannot_be_written_at_the_end_is_rescued(
     assert main(["verify", str(rescued)]) == 0
 
 
+def test_each_result_of_a_range_is_rescued(
+    points: Path, full_disk: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hours of several solves are not lost either: each k has a temporary folder, which is named."""
+    monkeypatch.setattr("tempfile.tempdir", str(points.parent))
+    full_disk.append("wanted")
+    assert solve_to(points, points.with_name("wanted"), "-k", "2-3") == 5
+    said = r"k = (\d):\ncertimeans: labels, result and certificate are in (\S+) instead"
+    found = re.findall(said, capsys.readouterr().err)
+    assert [k for k, _ in found] == ["2", "3"]
+    for _, folder in found:
+        assert main(["verify", folder]) == 0
+
+
 def test_without_any_room_the_labels_are_printed(
     points: Path, full_disk: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ import re
 import struct
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -201,6 +202,40 @@ def test_before_a_clustering_is_known_the_display_says_so() -> None:
     """No infinity and no zero by zero."""
     values = {name: value for name, value, _ in describe(Progress(1.0, math.inf, 0.0, 0, 1, 0, 0, "root"), 1.0)}
     assert (values["incumbent"], values["bound"], values["gap"]) == ("none yet", "0", "unknown")
+
+
+def test_where_nothing_is_proven_the_display_shows_a_dash() -> None:
+    """Costs of a Gram matrix may be negative: 0 would be a false bound."""
+    progress = Progress(1.0, -3.0, -math.inf, 0, 1, 0, 0, "root")
+    for dash, options in (("–", ()), ("-", (0.0, "-"))):
+        values = {name: value for name, value, _ in describe(progress, 1.0, *options)}
+        assert (values["incumbent"], values["bound"], values["gap"]) == ("-3", dash, "unknown")
+
+
+def test_the_display_rounds_outwards() -> None:
+    """The incumbent up, the bound down, as the log does."""
+    values = {n: v for n, v, _ in describe(Progress(1.0, 2.00000001, 1.99999999, 1, 1, 0, 0, "search"), 1.0)}
+    assert (values["incumbent"], values["bound"]) == ("2.0000001", "1.9999999")
+
+
+def test_the_log_rounds_gaps_up() -> None:
+    """Where the product of floats is rounded down to a number with four decimals."""
+    gap = next(i / 1e6 for i in range(10**6, 2 * 10**6) if 1e6 * (i / 1e6) == i and Fraction(i / 1e6) * 10**6 > i)
+    progress = Progress(1.0, 1.0, 1 - gap, 1, 0, 0, 5, "root")
+    assert progress.gap == gap
+    stream = io.StringIO()
+    ProgressLog(stream, quiet=False).progress(progress)
+    assert Fraction(stream.getvalue().split()[-1]) >= 100 * Fraction(gap)
+
+
+def test_messages_cannot_drive_the_terminal() -> None:
+    """They name folders and addresses that others chose."""
+    progress = Progress(0.0, math.inf, -math.inf, 0, 0, 0, 0, "presolve", "saved: in a\x1b]0;b")
+    log, live = io.StringIO(), Terminal()
+    ProgressLog(log, quiet=False).progress(progress)
+    LiveProgress(live).progress(progress)
+    assert log.getvalue() == "saved: in a\\x1b]0;b\n"
+    assert "saved: in a\\x1b]0;b" in live.getvalue()
 
 
 def test_the_sparkline_falls_with_the_logarithm_of_the_gap() -> None:

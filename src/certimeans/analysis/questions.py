@@ -11,13 +11,15 @@ Each P' starts from the clustering of P and from the multipliers that bound P.
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from types import TracebackType
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -36,7 +38,7 @@ from certimeans.problem.expand import expand
 from certimeans.problem.instance import Instance
 from certimeans.result import SolveResult
 from certimeans.search.limits import Limits
-from certimeans.search.process_pool import make_process_pool
+from certimeans.search.process_pool import NOT_STARTED, end_incomplete_pool, make_process_pool
 from certimeans.search.settings import NodeSettings
 from certimeans.status import SolveStatus
 
@@ -182,24 +184,25 @@ class Questions:
         return answers + [unknown] * (len(changes) - len(answers))
 
     def _answers(self, changes: Sequence[Change], enough: float) -> Iterator[Answer]:
-        """Answer one question after the other, until the user interrupts."""
+        """Answer one question after the other, until the user interrupts; here, if no other process does."""
         multipliers = self._multipliers if len(changes) >= _LEAST_TO_WARM_UP_FOR else None
-        # One after the other: each holds a copy of the points.
-        tasks = (self._task(change, enough, multipliers) for change in changes)
-        if self.n_jobs == 1 or len(changes) < 2:
-            for task in tasks:
-                yield (answer := enclose(*task, deadline=self.deadline))
+        n_ahead = 2 * self.n_jobs + 1  # a few: each holds a copy of the points
+        futures: deque[Future[Answer] | None] = deque()
+        with _Pool(min(self.n_jobs, len(changes))) as pool:
+
+            def submit(change: Change) -> Future[Answer] | None:
+                if not pool.is_usable or self.deadline.passed():
+                    return None
+                return pool.submit(self._task(change, enough, multipliers), time.time() + self.deadline.remaining())
+
+            for number, change in enumerate(changes):
+                futures.extend([submit(later) for later in changes[number + len(futures) : number + n_ahead]])
+                answer = _answer_of(futures.popleft())
+                if answer is None:
+                    answer = enclose(*self._task(change, enough, multipliers), deadline=self.deadline)
+                yield answer
                 if answer.was_stopped:
                     return
-            return
-        with _pool(min(self.n_jobs, len(changes))) as submit:
-            pending: deque[Future[Answer]] = deque()
-            for task in tasks:
-                pending.append(submit(_enclose_within, task, self.deadline.remaining()))
-                while len(pending) > 2 * self.n_jobs:
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
 
     def _task(self, change: Change, enough: float, multipliers: WarmStart | None) -> _Task:
         return _Task(self.changed(change), self.labels, enough, self.gap, self.seed, self.seconds_each, multipliers)
@@ -301,19 +304,53 @@ def _unanswered(instance: Instance) -> Answer:
     return Answer(Interval(instance.scaled.scale.nothing_proven, math.inf))
 
 
-def _enclose_within(task: _Task, seconds: float) -> Answer:
-    """Answer in a process of the pool; what is left of the time is told in seconds."""
+def _enclose_until(task: _Task, end: float) -> Answer:
+    """Answer in a process of the pool, where the task may have waited; ``end`` is on the clock that all share."""
     with one_blas_thread():
-        return enclose(*task, deadline=Deadline(seconds if math.isfinite(seconds) else None))
+        return enclose(*task, deadline=Deadline(max(0.0, end - time.time()) if math.isfinite(end) else None))
 
 
-@contextmanager
-def _pool(n_processes: int) -> Iterator[Callable[..., Future[Answer]]]:
-    pool = make_process_pool(n_processes)
+def _answer_of(future: Future[Answer] | None) -> Answer | None:
+    """Wait for an answer; ``None`` if nobody is asked, or a process died."""
     try:
-        yield pool.submit
-    finally:
-        pool.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
+        return None if future is None else future.result()
+    except BrokenExecutor:
+        return None
+
+
+class _Pool:
+    """Processes that answer questions, started with the first one; one that dies, as when memory ends, ends them all.
+
+    Attributes
+    ----------
+    is_usable
+        Whether another question may be submitted.
+    """
+
+    def __init__(self, n_processes: int) -> None:
+        self.is_usable = n_processes > 1
+        self._n_processes = n_processes
+        self._executor: Executor | None = None
+
+    def submit(self, task: _Task, end: float) -> Future[Answer] | None:
+        """Queue a question for the next free process; return ``None`` if there is no process."""
+        try:
+            if self._executor is None:
+                self._executor = make_process_pool(self._n_processes)
+            return self._executor.submit(_enclose_until, task, end)
+        except NOT_STARTED:  # or one died since
+            end_incomplete_pool(self._executor)
+            self.is_usable = False
+            return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
 
 
 def _positions(instance: Instance) -> FloatArray:

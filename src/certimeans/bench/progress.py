@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from certimeans.bench.rows import Row
+from certimeans.printing import fixed_percent_up, harmless
 
 
 class BenchProgress:
@@ -42,6 +43,7 @@ class BenchProgress:
 
     def say(self, text: str) -> None:
         """Write a line."""
+        text = harmless(text)
         if self._console.is_terminal:
             self._console.print(text, markup=False)
         else:
@@ -60,7 +62,7 @@ def describe(row: Row) -> str:
     if math.isnan(row.time):
         return f"{row.name}: {row.status}: {row.message}"
     parts = [f"{row.name}: {row.status}", f"{row.nodes} node{'s' if row.nodes > 1 else ''}", f"{row.time:.2f} s"]
-    parts += [f"gap {100 * row.gap:.4f} %"] if not row.is_solved and math.isfinite(row.gap) else []
+    parts += [f"gap {fixed_percent_up(row.gap)} %"] if not row.is_solved and math.isfinite(row.gap) else []
     parts += [f"value {row.verdict}"] if row.verdict else []
     parts += [f"{row.speed_up:.0f} times as fast"] if row.speed_up > 0 else []
     parts += [f"verified {row.verified}"] if row.verified else []

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from certimeans.errors import InputError
+from certimeans.printing import text_down, text_up
 
 PUBLISHED_GAP = 1e-4  # the relative gap to which the paper proves its values
 _COLUMNS = ("dataset", "ml", "cl", "seed", "size", "f", "gap0", "nodes", "time")
@@ -84,9 +85,9 @@ def contradiction(published: Published, objective: float, lower_bound: float) ->
     together show themselves in this way.
     """
     if published.cost + published.rounding < lower_bound:
-        return f"published {published.cost:.6g} is below the proven bound {lower_bound:.8g}"
+        return f"published {published.cost:.6g} is below the proven bound {text_down(lower_bound)}"
     if published.is_solved and objective < (published.cost - published.rounding) * (1 - PUBLISHED_GAP):
-        return f"published optimum {published.cost:.6g}, but a clustering costs {objective:.8g}"
+        return f"published optimum {published.cost:.6g}, but a clustering costs {text_up(objective)}"
     return ""
 
 

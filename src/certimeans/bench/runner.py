@@ -32,6 +32,8 @@ Verifier = Callable[[SolveResult, Path], str]
 """Writes a result's certificate to a folder and re-proves it from there; returns ``yes``, or why it failed."""
 
 _NEVER_DONE = ("error", str(SolveStatus.INTERRUPTED))  # such rows are tried again
+_FAILURES = (CertimeansError, MemoryError)
+"""What becomes a row, so that the other instances are solved."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,17 @@ class Run:
         """The file with the results."""
         return ResultsFile(self.folder / "results.csv")
 
-    def done(self) -> list[Row]:
-        """Rows of these instances and settings that are already known, in the order of the suite."""
-        known = {row.key: row for row in self.file.read() if self._counts(row)}
+    def rows(self) -> list[Row]:
+        """Return the last row of each of these instances with these settings, solved or not, as the suite is sorted."""
+        mine = str(self.settings)
+        known = {row.key: row for row in self.file.read() if row.settings == mine and row.version == __version__}
         found = [(case, known[_key(case)]) for case in self.cases if _key(case) in known]
-        return [row for case, row in found if _fingerprint(case) == row.fingerprint]
+        # Without a fingerprint the instance could not be read, and need not be read again to know that.
+        return [row for case, row in found if not row.fingerprint or row.fingerprint == _fingerprint(case)]
+
+    def done(self) -> list[Row]:
+        """Rows that need not be solved again."""
+        return [row for row in self.rows() if self._counts(row)]
 
     def missing(self) -> list[Case]:
         """Instances that are still to be solved."""
@@ -130,8 +138,7 @@ class Run:
 
     def _counts(self, row: Row) -> bool:
         is_checked = self.verifier is None or row.verified == "yes" or not row.is_solved
-        is_same = row.settings == str(self.settings) and row.version == __version__
-        return is_same and row.status not in _NEVER_DONE and is_checked
+        return row.status not in _NEVER_DONE and is_checked
 
 
 def solve_case(case: Case, settings: Settings, verifier: Verifier | None, certificates: Path) -> Row:
@@ -139,8 +146,8 @@ def solve_case(case: Case, settings: Settings, verifier: Verifier | None, certif
     warm_up()
     try:
         instance = case.instance
-    except CertimeansError as error:
-        return _failed(case, None, settings, "error", str(error))
+    except _FAILURES as error:
+        return _failed(case, None, settings, "error", str(error) or "out of memory")
     try:
         with PeakMemory(with_children=settings.jobs > 1) as memory:
             limits = Limits(settings.gap, settings.time_limit)
@@ -152,8 +159,8 @@ def solve_case(case: Case, settings: Settings, verifier: Verifier | None, certif
             verify_time = round(time.perf_counter() - began, 4)
     except InfeasibleError as error:
         return _failed(case, instance, settings, "infeasible", str(error))
-    except CertimeansError as error:
-        return _failed(case, instance, settings, "error", str(error))
+    except _FAILURES as error:
+        return _failed(case, instance, settings, "error", str(error) or "out of memory")
     row = _solved(case, result, settings, memory.megabytes)
     return replace(row, verified=verified, verify_time=verify_time)
 
@@ -240,7 +247,7 @@ def _failed(case: Case, instance: Instance | None, settings: Settings, status: s
 def _fingerprint(case: Case) -> str | None:
     try:
         return case.instance.fingerprint
-    except CertimeansError:
+    except _FAILURES:
         return None  # its row will say why
 
 

@@ -9,6 +9,7 @@ from statistics import geometric_mean, median
 from certimeans.bench.published import Verdict
 from certimeans.bench.rows import Row
 from certimeans.bench.tables import aggregate_tables, detailed_tables, in_order, markdown_table
+from certimeans.printing import fixed_percent_up, text_down, text_up
 
 
 def report(rows: Sequence[Row], title: str, command: str, environment: str) -> str:
@@ -38,7 +39,7 @@ def summary_lines(rows: Sequence[Row]) -> list[str]:
         if seconds
         else "time: none",
     ]
-    unsolved = [f"{row.name} ({row.status}{_gap(row)})" for row in in_order(rows) if not row.is_solved]
+    unsolved = [f"{row.name} ({row.status}{_details(row)})" for row in in_order(rows) if not row.is_solved]
     if unsolved:
         lines.append(f"not solved: {'; '.join(unsolved)}")
     checked = [row for row in rows if row.verified]
@@ -64,7 +65,7 @@ def _against_published(rows: Sequence[Row]) -> list[str]:
         ]
     for verdict in (Verdict.BETTER, Verdict.WORSE):
         group = [row for row in in_order(rows) if row.verdict == verdict]
-        names = [f"{row.name} ({row.objective:.8g}, published {row.published_f:.6g})" for row in group]
+        names = [f"{row.name} ({text_up(row.objective)}, published {row.published_f:.6g})" for row in group]
         lines.append(f"{verdict} value than published: {len(group)}" + _listed(names))
     closed = [row for row in rows if row.is_solved and row.published is not None and not row.published.is_solved]
     if closed:
@@ -113,7 +114,13 @@ def dataset_table(rows: Sequence[Row]) -> str:
 def mismatches(rows: Sequence[Row]) -> list[str]:
     """List published values that cannot be the optimum of the instance, with the proof; nothing if there are none."""
     lines = [
-        (row.name, f"{row.lower_bound:.9g}", f"{row.objective:.9g}", f"{row.published_f:.6g}", row.why_not_comparable)
+        (
+            row.name,
+            text_down(row.lower_bound, 9),
+            text_up(row.objective, 9),
+            f"{row.published_f:.6g}",
+            row.why_not_comparable,
+        )
         for row in in_order(rows)
         if row.why_not_comparable
     ]
@@ -121,8 +128,9 @@ def mismatches(rows: Sequence[Row]) -> list[str]:
     return ["## Published values that belong to other instances", markdown_table(header, lines)] if lines else []
 
 
-def _gap(row: Row) -> str:
-    return f", gap {100 * row.gap:.4f} %" if math.isfinite(row.gap) else f": {row.message}" if row.message else ""
+def _details(row: Row) -> str:
+    gap = f", gap {fixed_percent_up(row.gap)} %" if math.isfinite(row.gap) else ""
+    return gap + (f": {row.message}" if row.message else "")
 
 
 def _listed(names: Sequence[str]) -> str:

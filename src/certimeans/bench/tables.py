@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from itertools import groupby
 from statistics import fmean
 
 from certimeans.bench.rows import Row
+from certimeans.printing import fixed_percent_up
+from certimeans.problem.rounding import rounded_up
 
 KINDS = {
     "ML only": "Must-links only",
@@ -55,7 +58,7 @@ def aggregate_table(rows: Sequence[Row]) -> str:
             first.n,
             first.k,
             _mean(group, lambda row: row.size, ".1f"),
-            _mean(group, lambda row: 100 * row.root_gap, ".3f", " %"),
+            _mean_gap([row.root_gap for row in group]),
             _mean(group, lambda row: row.nodes, ".1f"),
             _mean(group, lambda row: row.time, ".2f"),
             success_rate(group),
@@ -77,8 +80,8 @@ def success_rate(rows: Sequence[Row]) -> str:
     """Return the share of solved instances, and in brackets the average gap of the others."""
     unsolved = [row for row in rows if not row.is_solved]
     rate = f"{100 * (1 - len(unsolved) / len(rows)):.0f} %"
-    gaps = [row.gap for row in unsolved if math.isfinite(row.gap)]
-    return f"{rate} ({100 * fmean(gaps):.3f} %)" if gaps else rate
+    gap = _mean_gap([row.gap for row in unsolved])
+    return f"{rate} ({gap})" if gap else rate
 
 
 def _published_success(rows: Sequence[Row]) -> str:
@@ -86,9 +89,15 @@ def _published_success(rows: Sequence[Row]) -> str:
     return f"{100 * sum(result.is_solved for result in published) / len(published):.0f} %" if published else ""
 
 
-def _mean(rows: Sequence[Row], value: Callable[[Row], float], form: str, unit: str = "") -> str:
+def _mean(rows: Sequence[Row], value: Callable[[Row], float], form: str) -> str:
     values = [number for row in rows if math.isfinite(number := value(row))]
-    return f"{fmean(values):{form}}{unit}" if values else ""
+    return f"{fmean(values):{form}}" if values else ""
+
+
+def _mean_gap(gaps: Sequence[float]) -> str:
+    """Average gaps, rounded up as each of them is."""
+    known = [Fraction(gap) for gap in gaps if math.isfinite(gap)]
+    return f"{fixed_percent_up(rounded_up(sum(known, Fraction()) / len(known)), 3)} %" if known else ""
 
 
 def detailed_tables(rows: Sequence[Row]) -> str:
@@ -129,4 +138,4 @@ def _published_cells(row: Row) -> list[object]:
 
 
 def _percent(gap: float) -> str:
-    return f"{100 * gap:.4f} %" if math.isfinite(gap) else ""
+    return f"{fixed_percent_up(gap)} %" if math.isfinite(gap) else ""

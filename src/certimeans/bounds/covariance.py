@@ -18,14 +18,13 @@ from certimeans._typing import FloatArray
 from certimeans.bounds.eigenvalues import lowest_eigenvalue_sum
 from certimeans.bounds.protocol import Answer, Bound, Question, StopReason, nothing_proven
 from certimeans.presolve.contract import SuperPoints
-from certimeans.problem.rounding import UNIT_ROUNDOFF, rounding_factor
+from certimeans.problem.rounding import ROOM_FOR_CHECKERS, UNIT_ROUNDOFF, rounding_factor
 from certimeans.proof.steps import CovarianceStep
 
 LARGEST_SIZE = 3_000
 """Larger matrices are left to other bounders: their eigenvalues take many seconds."""
 
 _ROWS_AT_ONCE = 4_096
-_ROOM_FOR_CHECKERS = 8.0  # how many times the allowance for rounding is taken
 
 
 class CovarianceBounder:
@@ -64,7 +63,7 @@ def covariance_bound(points: SuperPoints) -> float:
         lowest, spectral_error = lowest_eigenvalue_sum(-matrix, largest, error)
         value += lowest
         error += spectral_error + 4 * UNIT_ROUNDOFF * abs(value)
-    return value - _ROOM_FOR_CHECKERS * error
+    return value - ROOM_FOR_CHECKERS * error
 
 
 def _order(points: SuperPoints) -> int:

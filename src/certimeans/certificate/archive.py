@@ -1,4 +1,4 @@
-"""Open the two files of a certificate. Nothing in them is trusted, and nothing is expanded before its size is known.
+"""Open the files of a certificate. Nothing in them is trusted, and nothing is expanded before its size is known.
 
 What cannot be read at all is an ``InputError``; what can be read but is not of the right form is a
 ``MalformedCertificateError``.
@@ -79,7 +79,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 class Archive:
-    """The arrays of ``certificate.npz``; each is read when it is asked for, if its size is the expected one."""
+    """The arrays of a certificate, or of a part or region; each is read when asked for, if its size is as expected."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

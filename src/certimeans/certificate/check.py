@@ -1,9 +1,10 @@
 """Re-prove what a certificate claims. Shares no code with the solver; docs/certificate.md is all it builds on.
 
-Read it in this order: ``archive.py`` and ``read.py`` (what the files hold), ``state.py`` and ``colouring.py`` (what is
-known of the clusterings of an entry), ``exact.py`` and ``geometry.py`` (the data), ``bound.py`` (bounds in floating
-point), ``ball.py`` (the same in ball arithmetic), ``steps.py``, ``parts.py`` and ``regions.py`` with ``joins.py`` (the
-rules, one for each kind of step), ``walk.py`` (from entries to a bound), and this file, which puts them together;
+Read it in this order: ``archive.py`` and ``read.py`` (what the files hold), ``state.py``, ``colouring.py`` and
+``sizes.py`` (what is known of the clusterings of an entry), ``exact.py`` and ``geometry.py`` (the data), ``bound.py``
+with ``multipliers.py``, ``size_bounds.py`` and ``blocks.py`` (bounds in floating point), ``ball.py`` (the same in ball
+arithmetic), ``steps.py``, ``parts.py`` and ``regions.py`` with ``joins.py`` (the rules, one for each kind of step),
+``walk.py`` (from entries to a bound), and this file, which puts them together;
 ``result.py`` compares what ``result.json`` claims, ``verification.py`` says the outcome in words.
 """
 
@@ -109,6 +110,8 @@ def verify(
             verification, exact_gap = _verify(certificate, arithmetic, n_jobs, began)
         except (MemoryError, BrokenProcessPool):
             raise CertificateError("there is not enough memory to prove this; fewer processes need less") from None
+        except ArithmeticError as error:  # nothing in the files is trusted: sizes of 0, weights whose sum overflows
+            raise CertificateError(f"the numbers of this certificate cannot be computed with: {error}") from None
         if (Path(folder) / "result.json").exists():
             compare_result(read_json(Path(folder) / "result.json"), certificate, verification.lower_bound, exact_gap)
     if gap is not None and (exact_gap is None or exact_gap > Fraction(gap)):

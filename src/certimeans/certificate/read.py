@@ -162,7 +162,9 @@ class Proof:
 
 
 class PartProof(Proof):
-    """The proof of a part, in a file of its own: ``members``, ``shares`` if weights are divided, and its steps' arrays.
+    """The proof of a part or region, in a file of its own.
+
+    The file has ``members``, ``shares`` if weights are divided, and the arrays of the steps.
 
     Parameters
     ----------
@@ -334,7 +336,7 @@ def _most_cuts(size: int) -> int:
 
 
 def part_path(folder: Path, step: Step, number: int) -> Path:
-    """Return the file of a part."""
+    """Return the file of a part or region."""
     return folder / "certificate.parts" / f"e{step.entry}s{step.number}p{number}.npz"
 
 

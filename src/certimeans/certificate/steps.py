@@ -2,8 +2,9 @@
 
 A verifier gets the context, the state of the entry and the step. It changes the state, or returns a bound that holds
 for every clustering of the state, or says that this bound is being proven by another process; a branch returns the
-entries that share its clusterings between them. A new kind is a new row here and in ``read.ARRAYS``; the rule for parts
-of the points is in ``parts.py``.
+entries that share its clusterings between them. A new kind is a new row in ``VERIFIERS`` of ``check.py``, or in
+``VERIFIERS_OF_PARTS`` below if parts and regions may have it, and in ``read.ARRAYS``; the rules for parts and regions
+are in ``parts.py`` and ``regions.py``.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def infeasible(context: Context, state: State, step: Step) -> float:
 
 
 def branch(context: Context, state: State, step: Step) -> Branch:  # noqa: ARG001
-    """Read a branch; check.py sees to it that every entry belongs to one."""
+    """Read a branch; walk.py sees to it that every entry belongs to one."""
     pair, entries = step.content.get("pair"), [step.content.get(key) for key in ("together", "apart")]
     n = context.certificate.n
     require(
@@ -227,7 +228,7 @@ VERIFIERS_OF_PARTS: dict[str, Verifier] = {
     "infeasible": infeasible,
     "branch": branch,
 }
-"""What the proof of a part may consist of; ``parts.py`` has the rule for parts themselves."""
+"""What the proof of a part or region may consist of; ``parts.py`` and ``regions.py`` have the rules for these."""
 
 worker_context: dict[str, tuple[Geometry, Arithmetic, int]] = {}
 

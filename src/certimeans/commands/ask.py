@@ -12,6 +12,7 @@ from certimeans.commands import ExitCode
 from certimeans.commands.counter import Counter
 from certimeans.commands.streams import print_output
 from certimeans.errors import InputError
+from certimeans.printing import harmless
 
 if TYPE_CHECKING:
     from certimeans.ambiguity import AmbiguousPairs
@@ -29,7 +30,8 @@ def add(commands: Commands) -> None:
             "decide least, with proven intervals of what each answer would cost. Fill in the column 'type' of the file "
             "(y for together, n for apart, empty for unknown) and pass it to 'solve' with --constraints. With "
             "--interactive, answer one question after the other. The certificate is verified first. Exit code 0: done; "
-            "2: files that cannot be read; 130: interrupted."
+            "1: the certificate does not prove its claim; 2: files that cannot be read; 5: what was found cannot be "
+            "printed or written; 6: files that are not a certificate; 130: interrupted."
         ),
         epilog="example: certimeans ask out --count 10 --output questions.csv",
     )
@@ -89,13 +91,16 @@ def _list(result: SolveResult, options: argparse.Namespace) -> ExitCode:
             n_jobs=options.jobs,
             tell=counter.show,
         )
-    output = options.output or options.folder / "questions.csv"
-    rows = _as_the_user_writes(pairs, result)
-    write_sheet(output, pairs.titles(), rows)
     text = pairs.summary()
     if options.json:
         text = json.dumps({"pairs": [dict(zip(pairs.titles(), row, strict=True)) for row in pairs.rows()]})
     is_printed = print_output(text + "\n")
+    output = options.output or options.folder / "questions.csv"
+    try:
+        write_sheet(output, pairs.titles(), _as_the_user_writes(pairs, result))
+    except InputError as error:
+        sys.stderr.write(f"certimeans: {harmless(str(error))}\n")
+        return ExitCode.NOT_WRITTEN
     if not options.quiet:
         sys.stderr.write(
             f"the pairs are in {output}; fill in the column 'type' with y or n, and solve again with --constraints "

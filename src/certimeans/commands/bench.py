@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certimeans.commands import ExitCode
+from certimeans.commands.streams import print_output
 from certimeans.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,20 +71,16 @@ def run(options: argparse.Namespace) -> ExitCode:
         if len(done) < len(cases):
             progress.say("warming up: the first run on a machine compiles for some ten seconds")
         is_complete = bench.execute(progress.advance)
-    rows = _failures(bench.file.read(), str(settings), bench.done())
-    _write_report(rows, options)
+    rows = bench.rows()
+    is_printed = _write_report(rows, options)
     if not is_complete:
         sys.stderr.write(f"interrupted with {len(rows)} of {len(cases)} done; the same command goes on from here\n")
         return ExitCode.INTERRUPTED
-    return _exit_code(rows)
+    return _exit_code(rows) if is_printed else ExitCode.NOT_WRITTEN
 
 
-def _failures(everything: Sequence[Row], settings: str, done: Sequence[Row]) -> list[Row]:
-    """Add the instances that failed in this run to those that count as done."""
-    return [*done, *(row for row in everything if row.settings == settings and row.status == "error")]
-
-
-def _write_report(rows: Sequence[Row], options: argparse.Namespace) -> None:
+def _write_report(rows: Sequence[Row], options: argparse.Namespace) -> bool:
+    """Write tables and plots, and print the summary; False if it cannot be printed."""
     from certimeans.bench.environment import one_line  # noqa: PLC0415
     from certimeans.bench.plots import draw_plots  # noqa: PLC0415
     from certimeans.bench.rows import Settings  # noqa: PLC0415
@@ -91,7 +88,7 @@ def _write_report(rows: Sequence[Row], options: argparse.Namespace) -> None:
     from certimeans.problem.io.atomic import write_atomically  # noqa: PLC0415
 
     if not rows:
-        return
+        return True
     settings = Settings(options.gap, options.time_limit, options.jobs, options.parallel, options.seed)
     name = _shown(options.suite)
     text = report(rows, f"Benchmark {name}", _command(options, name), one_line(settings))
@@ -100,7 +97,7 @@ def _write_report(rows: Sequence[Row], options: argparse.Namespace) -> None:
         draw_plots(rows, options.out)
     except InputError as error:
         sys.stderr.write(f"certimeans: {error}\n")  # tables need no plots
-    sys.stdout.write("\n".join(summary_lines(rows)) + f"\ntables and plots: {options.out}\n")
+    return print_output("\n".join(summary_lines(rows)) + f"\ntables and plots: {options.out}\n")
 
 
 def _shown(suite: str) -> str:

@@ -27,7 +27,9 @@ def add(commands: Commands) -> None:
             "For a result that 'solve --out DIR' wrote: what each constraint costs, which is the optimum with it less "
             "the optimum without it, as a proven interval; which constraints bind, which change nothing, and which are "
             "implied by others. Writes prices.csv and prices.json into DIR and a chart into its report. The "
-            "certificate is verified first. Exit code 0: done; 2: files that cannot be read; 130: interrupted."
+            "certificate is verified first. Exit code 0: done; 1: the certificate does not prove its claim; 2: files "
+            "that cannot be read; 5: what was found cannot be printed or written; 6: files that are not a certificate; "
+            "130: interrupted."
         ),
         epilog="example: certimeans explain out --jobs 2",
     )

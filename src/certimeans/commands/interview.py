@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from certimeans.ambiguity import AmbiguousPair, find_ambiguous_pairs
 from certimeans.analysis.questions import Answer, Interval, Link
 from certimeans.commands import ExitCode
 from certimeans.commands.side_by_side import describe_pair
+from certimeans.commands.streams import print_output
 from certimeans.errors import InfeasibleError, InputError
 from certimeans.prices import interval_in_words, price_interval
 from certimeans.printing import harmless, percent_up, text_down, text_up
@@ -45,6 +47,14 @@ class _Given:
     asked: int
 
 
+class _NobodyHearsError(Exception):
+    """Standard output cannot be written, so nobody knows what is asked."""
+
+
+class _NotKeptError(Exception):
+    """The file of answers cannot be written."""
+
+
 class Interview:
     """Asks until nobody answers any more.
 
@@ -65,22 +75,37 @@ class Interview:
         self.options = options
         self.gap = result.target_gap if options.gap is None else options.gap
         self.given: list[_Given] = []
+        self.set_aside: list[Link] = []  # on file, but contradicts the others
         self.skipped: set[tuple[int, int]] = set()
         self.asked = 0
 
     def run(self) -> ExitCode:
         """Ask, and say in the end what came out."""
         try:
+            return self._converse()
+        except _NobodyHearsError:  # print_output has said so; every answer is on file
+            return ExitCode.NOT_WRITTEN
+        except _NotKeptError as error:
+            sys.stderr.write(f"certimeans: {harmless(str(error))}\n")
+            if self.given:
+                given = ", ".join(self._in_words(given.link) for given in self.given)
+                sys.stderr.write(f"the answers were: {harmless(given)}\n")
+            return ExitCode.NOT_WRITTEN
+
+    def _converse(self) -> ExitCode:
+        try:
             self._take_up_earlier_answers()
         except KeyboardInterrupt:
-            self._say(f"\ninterrupted; the answers are still in {self.path}\n")
+            with suppress(_NobodyHearsError):
+                self._say(f"\ninterrupted; the answers are still in {self.path}\n")
             return ExitCode.INTERRUPTED
         try:
             while self.asked < self.options.count and self._ask_one():
                 pass
         except KeyboardInterrupt:
-            self._say("\n")
-            self._say_the_end()
+            with suppress(_NobodyHearsError):
+                self._say("\n")
+                self._say_the_end()
             return ExitCode.INTERRUPTED
         self._say_the_end()
         return ExitCode.OK
@@ -123,7 +148,7 @@ class Interview:
         self._say(f"\nquestion {self.asked + 1}\n{describe_pair(self.result, pair)}\n")
         while True:
             self._say(_PROMPT)
-            line = sys.stdin.readline()
+            line = "" if sys.stdin is None else sys.stdin.readline()  # None: the shell closed it
             if not line.endswith("\n"):
                 self._say("\n")  # the end of the input leaves the cursor behind the prompt
             word = line.strip()
@@ -178,8 +203,14 @@ class Interview:
             self.result = self._solve(instance, link, known)
         except InfeasibleError as error:
             self._say(f"{error.conflict.describe(before.short_name_of)}\n")
-            self._say("so it was not added; [u]ndo takes back the last answer\n")
+            if is_on_file:
+                self.set_aside.append(link)
+                self._say(f"so it is left out here; it stays in {self.path}\n")
+            else:
+                self._say("so it was not added; [u]ndo takes back the last answer\n")
             return False
+        if link in self.set_aside:  # it contradicted an answer that was taken back
+            self.set_aside.remove(link)
         self.given.append(_Given(link, before, self.asked))
         if not is_on_file:
             self._write()
@@ -221,9 +252,12 @@ class Interview:
     def _write(self) -> None:
         rows = [
             [*(self.source.written(p) for p in (i, j)), kind, *(self.result.short_name_of(p) for p in (i, j))]
-            for kind, i, j in (given.link for given in self.given)
+            for kind, i, j in (*(given.link for given in self.given), *self.set_aside)
         ]
-        write_sheet(self.path, _TITLES, rows)
+        try:
+            write_sheet(self.path, _TITLES, rows)
+        except InputError as error:
+            raise _NotKeptError(error) from None
 
     def _links(self, stated: Constraints) -> list[Link]:
         """Return stated pairs, which are about rows, as links of points."""
@@ -257,6 +291,12 @@ class Interview:
         )
 
     def _say_the_end(self) -> None:
+        if self.set_aside:
+            n = len(self.set_aside)
+            self._say(
+                f"\n{self.path} also has {n} answer{'s' if n > 1 else ''} left out because of a contradiction: "
+                f"{', '.join(map(self._in_words, self.set_aside))}; remove what is wrong before you solve with it\n"
+            )
         if not self.given:
             self._say("no answers were added\n")
             return
@@ -272,5 +312,5 @@ class Interview:
         return f"{self.result.short_name_of(i)} {'=' if kind == 'must-link' else '≠'} {self.result.short_name_of(j)}"
 
     def _say(self, text: str) -> None:
-        sys.stdout.write(harmless(text))
-        sys.stdout.flush()
+        if not print_output(harmless(text)):
+            raise _NobodyHearsError

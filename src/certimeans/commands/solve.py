@@ -20,6 +20,8 @@ from certimeans.errors import InfeasibleError, InputError
 from certimeans.printing import harmless
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from certimeans._typing import IntArray
     from certimeans.commands import Commands
     from certimeans.problem.instance import Instance
@@ -51,7 +53,7 @@ def add(commands: Commands) -> None:
         type=float,
         help="seconds after which to stop, reading and writing included (with a range of -k: for each, without these)",
     )
-    add("--max-nodes", metavar="N", type=int, help="search nodes after which to stop")
+    add("--max-nodes", metavar="N", type=int, help="search nodes after which to stop (by parts there is only one)")
     add = parser.add_argument_group("how to search").add_argument
     add("--jobs", metavar="N", type=int, default=1, help="number of processes, -1 for all cores (default 1)")
     add("--dask", metavar="ADDRESS", help="evaluate nodes on the Dask cluster whose scheduler is there")
@@ -191,12 +193,15 @@ def _run_range(problem: StatedProblem, limits: Limits, options: argparse.Namespa
             write_choices(results, options.out, command=_command())
         except (InputError, OSError) as error:
             sys.stderr.write(f"certimeans: {harmless(str(error))}\n")
+            _rescue_all(results, options)
             return ExitCode.NOT_WRITTEN
         if not options.quiet:
             first = options.out / f"k{next(iter(results))}"
             sys.stderr.write(
                 f"results are in {options.out}: open index.html there, or verify one, as 'certimeans verify {first}'\n"
             )
+    elif not is_printed:
+        _rescue_all(results, options)
     if not is_printed:
         return ExitCode.NOT_WRITTEN
     return max((_exit_code(result) for result in results.values()), default=ExitCode.INFEASIBLE)
@@ -260,6 +265,12 @@ def _rescue(result: SolveResult, options: argparse.Namespace) -> None:
             print_output(f"{'point' if names is None else 'name'},cluster\n{''.join(lines)}")
         return
     sys.stderr.write(f"certimeans: labels, result and certificate are in {folder} instead\n")
+
+
+def _rescue_all(results: Mapping[int, SolveResult], options: argparse.Namespace) -> None:
+    for k, result in results.items():
+        sys.stderr.write(f"k = {k}:\n")
+        _rescue(result, options)
 
 
 def _say(note: str) -> None:

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from certimeans.commands import ExitCode
+from certimeans.commands.streams import print_output
 
 if TYPE_CHECKING:
     from certimeans.commands import Commands
@@ -38,11 +39,11 @@ def run(_: argparse.Namespace) -> ExitCode:
     is_new = prepare(tell=_say)
     seconds = time.perf_counter() - began
     if folder().path is None or not is_everything_kept():
-        sys.stdout.write(f"compiled in {seconds:.1f} s, but the machine code cannot be kept\n")
-        return ExitCode.STOPPED_AT_LIMIT
-    done = f"compiled in {seconds:.1f} s" if is_new else "all was compiled before"
-    sys.stdout.write(f"{done}; the machine code is in {state_folder()}\n")
-    return ExitCode.OK
+        text, code = f"compiled in {seconds:.1f} s, but the machine code cannot be kept\n", ExitCode.STOPPED_AT_LIMIT
+    else:
+        done = f"compiled in {seconds:.1f} s" if is_new else "all was compiled before"
+        text, code = f"{done}; the machine code is in {state_folder()}\n", ExitCode.OK
+    return code if print_output(text) else ExitCode.NOT_WRITTEN
 
 
 def _say(note: str) -> None:

@@ -88,9 +88,10 @@ def reduced(instance: Instance, deadline: Deadline | None = None, *, unite: bool
     Contradiction
         If there is none.
     """
-    if int((groups := connected(instance.n_points, instance.must_link)).max()) + 1 < instance.n_clusters:
-        raise Contradiction
+    groups = connected(instance.n_points, instance.must_link)
     n_groups = int(groups.max()) + 1
+    if n_groups < instance.n_clusters:
+        raise Contradiction
     united = unite_identical(instance, groups) if unite else groups
     n_identical = n_groups - (int(united.max()) + 1)
     if n_identical < _LEAST_SHARE_OF_IDENTICAL * n_groups:

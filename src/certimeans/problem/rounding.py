@@ -12,6 +12,9 @@ from fractions import Fraction
 UNIT_ROUNDOFF = 2.0**-53
 """Half the distance from 1 to the next float: the relative error of one operation, if nothing underflows."""
 
+ROOM_FOR_CHECKERS = 8.0
+"""How many times the allowance for rounding is taken from a bound: checkers that round otherwise have to prove it."""
+
 
 def rounding_factor(operations: int) -> float:
     """Bound the relative error of that many floating-point operations in a row: n u / (1 - n u)."""

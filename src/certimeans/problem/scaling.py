@@ -27,6 +27,7 @@ from certimeans._typing import BoolArray, FloatArray
 from certimeans.errors import InputError
 from certimeans.problem.cost import exponent_of
 from certimeans.problem.rounding import UNIT_ROUNDOFF, rounded_down, rounding_factor
+from certimeans.problem.sizes import lowest_bit
 
 LARGEST_COORDINATE = 2.0**1000
 """Differences of larger coordinates might overflow."""
@@ -223,10 +224,7 @@ def scale_gram(gram: FloatArray, weights: FloatArray, n_clusters: int) -> Scaled
 
 def sums_are_exact(weights: FloatArray) -> bool:
     """Whether all sums of these weights are floats: they are multiples of one power of two, and not too many of it."""
-    mantissas, exponents = np.frexp(weights)
-    integers = np.ldexp(mantissas, 53).astype(np.int64)
-    trailing = np.frexp((integers & -integers).astype(np.float64))[1] - 1
-    lowest = int((exponents - 53 + trailing).min())
+    lowest = lowest_bit(weights) or 0
     highest = float(np.ldexp(weights, -exponent_of(weights)).sum())
     return math.log2(max(highest, 1.0)) + exponent_of(weights) - lowest < 52
 

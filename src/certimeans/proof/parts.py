@@ -78,8 +78,7 @@ def unpack_part_of(
     with np.load(io.BytesIO(file), allow_pickle=False) as archive:
         if set(archive.files) != names or entries != ([[plain]] if plain else [[]]):
             raise ValueError("more or less than a proof")
-        if not np.array_equal(archive["members"], members):
-            raise ValueError("the proof of another part")
-        if shares is not None and not np.array_equal(archive["shares"], shares):
+        is_same = np.array_equal(archive["members"], members)
+        if not is_same or (shares is not None and not np.array_equal(archive["shares"], shares)):
             raise ValueError("the proof of another part")
     return step

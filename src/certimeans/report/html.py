@@ -171,9 +171,9 @@ def _tree(result: SolveResult) -> str:
     width = tree_width(result)
     least = 70 * width if width > 5.2 else 0.0  # a small tree fits on a phone, a large one is scrolled
     return (
-        "<section><h2>Search tree</h2><p class=note>Where the root's bound left a gap, the problem was split in two: "
-        "two points share a cluster (=), or they do not (≠). Each part was bounded on its own; small trees show the "
-        "bounds.</p><figure class='card scroll'>"
+        "<section><h2>Search tree</h2><p class=note>Where the root's bound left a gap, the problem was split: two "
+        "points share a cluster (=) or do not (≠), or the cluster of a point has one of the prescribed sizes. Each "
+        "case was bounded on its own; small trees show the bounds.</p><figure class='card scroll'>"
         f"<div style='min-width:{least:.0f}px;max-width:{115 * width:.0f}px;margin:auto'>{svg}</div></figure></section>"
     )
 

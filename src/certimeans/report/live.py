@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from certimeans.printing import harmless, percent_up
+from certimeans.printing import harmless, percent_up, text_down, text_up
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 
@@ -57,7 +57,7 @@ class LiveProgress:
         if not self._gaps or self._gaps[-1][1] != progress.gap:
             self._gaps.append((self._clock() - self._began, progress.gap))
         if progress.message and (self._latest is None or progress.message != self._latest.message):
-            self._console.print(progress.message)
+            self._console.print(harmless(progress.message))
         self._latest, self._heard = progress, self._clock()
 
     def stop(self, *, leave: bool = True) -> None:
@@ -76,7 +76,8 @@ class LiveProgress:
     def _render(self) -> Text:
         elapsed = self._clock() - self._began
         width = self._console.width
-        lines = flow(describe(self._latest, elapsed, self._clock() - self._heard), width)
+        dash = "-" if self._is_plain else "–"
+        lines = flow(describe(self._latest, elapsed, self._clock() - self._heard, dash), width)
         if self._latest is not None:
             blocks = _PLAIN_BLOCKS if self._is_plain else _BLOCKS
             gaps = tuple(self._gaps)  # the search goes on in another thread
@@ -93,13 +94,19 @@ def is_plain_locale(environment: Mapping[str, str]) -> bool:
     return next(filter(None, names), "") in {"C", "POSIX"}
 
 
-def describe(progress: Progress | None, elapsed: float, since: float = 0.0) -> list[tuple[str, str, str]]:
-    """Return what to show: name, value, and the value's style; ``since`` is how many seconds ago that was heard."""
+def describe(
+    progress: Progress | None, elapsed: float, since: float = 0.0, dash: str = "–"
+) -> list[tuple[str, str, str]]:
+    """Return what to show: name, value, and the value's style; ``since`` is how many seconds ago that was heard.
+
+    ``dash`` stands for a bound where nothing is proven.
+    """
     minutes, seconds = divmod(int(elapsed), 60)
     clock = f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     if progress is None:
         return [("time", clock, ""), ("phase", "starting", "")]
-    bound = progress.lower_bound if math.isfinite(progress.lower_bound) else 0.0
+    cost = text_up(progress.incumbent_cost) if math.isfinite(progress.incumbent_cost) else "none yet"
+    bound = text_down(progress.lower_bound) if math.isfinite(progress.lower_bound) else dash
     running = f", {progress.nodes_running} running" if progress.nodes_running else ""
     work = [
         ("nodes", f"{progress.nodes_done} done, {progress.nodes_open} open{running}", ""),
@@ -112,8 +119,8 @@ def describe(progress: Progress | None, elapsed: float, since: float = 0.0) -> l
             work.append(("expected gap", percent_up(max(0.0, progress.expected_gap)), ""))
             work.append(("left", f"about {progress.seconds_left:.0f} s", ""))
     return [
-        ("incumbent", _cost(progress.incumbent_cost), "bold"),
-        ("bound", _cost(bound), "bold"),
+        ("incumbent", cost, "bold"),
+        ("bound", bound, "bold"),
         ("gap", percent_up(progress.gap), "bold green"),
         ("time", clock, ""),
         ("phase", progress.phase or "search", ""),
@@ -166,7 +173,3 @@ def sparkline(gaps: Sequence[tuple[float, float]], elapsed: float, n_cells: int,
 
 def _countdown(seconds: float) -> str:
     return f"in {math.ceil(seconds)} s" if seconds > 0 else "with the next news"
-
-
-def _cost(value: float) -> str:
-    return f"{value:.8g}" if math.isfinite(value) else "none yet"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from certimeans.printing import harmless, text_down, text_up
+from certimeans.printing import fixed_percent_up, harmless, text_down, text_up
 from certimeans.problem.instance import Instance
 from certimeans.search.limits import Progress
 
@@ -71,7 +71,7 @@ class ProgressLog:
         """Write a line, unless the last one is recent and there is more to come, or there is nothing to say yet."""
         if progress.message and progress.message != self._message:
             self._message = progress.message
-            self._write(progress.message)
+            self._write(harmless(progress.message))
         if progress.phase == "presolve":
             return
         state = _state(progress)
@@ -92,7 +92,7 @@ class ProgressLog:
         if self._header != header:
             self._write(header)
             self._header = header
-        gap = f"{math.ceil(1e6 * progress.gap) / 1e4:.4f}" if math.isfinite(progress.gap) else "-"  # up
+        gap = fixed_percent_up(progress.gap) if math.isfinite(progress.gap) else "-"
         cost = text_up(progress.incumbent_cost) if math.isfinite(progress.incumbent_cost) else "-"
         bound = text_down(progress.lower_bound) if math.isfinite(progress.lower_bound) else "-"
         counts = f"{progress.nodes_done:6d} {progress.nodes_open:5d} {_rate(progress):>5} {progress.cuts:6d}"

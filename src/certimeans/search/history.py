@@ -19,11 +19,11 @@ class History:
 
     def begin(self) -> None:
         """Note that presolve begins."""
-        self.add(Progress(0.0, math.inf, 0.0, 0, 0, 0, 0, "presolve"))
+        self.add(_nothing_proven(0.0))
 
     def say(self, message: str, seconds: float) -> None:
         """Pass on what the user should know before the search begins."""
-        self.add(Progress(seconds, math.inf, 0.0, 0, 0, 0, 0, "presolve", message))
+        self.add(_nothing_proven(seconds, message))
 
     def add(self, progress: Progress) -> None:
         """Keep an entry if anything moved, or if the last one is old."""
@@ -37,3 +37,8 @@ class History:
             self.entries.append(progress)
         if self._callback is not None:
             self._callback(progress)
+
+
+def _nothing_proven(seconds: float, message: str = "") -> Progress:
+    """Return a state before the search; the bound is not 0, as costs of a Gram matrix may be negative."""
+    return Progress(seconds, math.inf, -math.inf, 0, 0, 0, 0, "presolve", message)

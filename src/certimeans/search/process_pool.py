@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from certimeans.search.background import in_background
 _SECONDS_TO_KILL = 0.4
 _SECONDS_TO_KILL_AT_THE_START = 3.0
 """Processes that outlive this one while they are still being started complain, on whatever this one prints to."""
+
+NOT_STARTED = (OSError, ImportError, RuntimeError, MemoryError)
+"""What may be raised when processes cannot be started: too many of them, no shared memory, a full disk."""
 
 
 def make_process_pool(
@@ -42,6 +46,13 @@ def make_process_pool(
     return pool
 
 
+def end_incomplete_pool(pool: Executor | None) -> None:
+    """End the processes of a pool of which one could not be started: loky leaves them, and Python waits for them."""
+    for process in list(getattr(pool, "_processes", {}).values()):
+        with suppress(OSError):
+            process.terminate()
+
+
 def _prepare(parent: int, folder: Path | None, prepare: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     from joblib.externals.loky import process_executor  # noqa: PLC0415  # there already, in a process of loky's
 
@@ -60,26 +71,43 @@ class StartingPool:
         Number of processes.
     make
         Makes the pool: see :func:`make_process_pool`.
+
+    Attributes
+    ----------
+    message
+        Why the processes could not be started, and what is done instead; empty as long as nothing is wrong.
     """
 
     def __init__(self, count: int, make: Callable[[], Executor]) -> None:
         self._lock = threading.Lock()
         self._is_killed = False
         self._pool: Executor | None = None
+        self.message = ""
         self._started = in_background(self._start, count, make)
 
     @property
     def is_ready(self) -> bool:
-        """Whether the processes are there, or could not be started."""
-        return self._started.done()
+        """Whether the processes are there, or were killed."""
+        return self._started.done() and not self.has_failed
 
-    def executor(self) -> Executor:
-        """Return the pool as soon as its processes are there."""
+    @property
+    def has_failed(self) -> bool:
+        """Whether the processes could not be started: work goes on in threads then."""
+        return bool(self.message)
+
+    def executor(self) -> Executor | None:
+        """Return the pool as soon as its processes are there; ``None`` if they could not be started.
+
+        Raises
+        ------
+        BrokenExecutor
+            If they were killed before.
+        """
         return self._started.result()
 
     def kill(self) -> None:
         """Kill the processes; loky's own cleaning up goes on in a thread if it takes longer."""
-        seconds = _SECONDS_TO_KILL if self.is_ready else _SECONDS_TO_KILL_AT_THE_START
+        seconds = _SECONDS_TO_KILL if self._started.done() else _SECONDS_TO_KILL_AT_THE_START
         wait([in_background(self._kill)], timeout=seconds)
 
     def _kill(self) -> None:
@@ -88,11 +116,28 @@ class StartingPool:
         if self._pool is not None:
             self._pool.shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
 
-    def _start(self, count: int, make: Callable[[], Executor]) -> Executor:
+    def _start(self, count: int, make: Callable[[], Executor]) -> Executor | None:
         with self._lock:
             if self._is_killed:
                 raise BrokenExecutor("killed before the processes were started")
-            self._pool = make()
-            probes = [self._pool.submit(int) for _ in range(count)]
-        wait(probes)  # if they failed, the first task will fail alike
-        return self._pool
+            try:
+                self._pool = make()
+                probes = [self._pool.submit(int) for _ in range(count)]
+            except NOT_STARTED as error:
+                self._fail(error)
+                return None
+        wait(probes)
+        problems = [problem for probe in probes if not probe.cancelled() and (problem := probe.exception())]
+        with self._lock:
+            if not problems or self._is_killed:
+                return self._pool
+            self._fail(problems[0])  # every task would fail alike, and be given up in the end
+            return None
+
+    def _fail(self, error: BaseException) -> None:
+        """Say why there are no processes, and end those that were started before."""
+        end_incomplete_pool(self._pool)
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        if isinstance(error, BrokenExecutor):
+            reason = "they ended at once"  # loky's own words fill a paragraph
+        self.message = f"processes could not be started ({reason}): going on in one process, in threads"

@@ -33,7 +33,8 @@ class ProcessWorkers:
     Processes take a second or two of all cores to start, and most problems are solved by then. So work begins at once
     in threads of this process, whose compiled code lets them run side by side: the root, the search beside it, and the
     first nodes of the tree. When these have taken as long as processes take to start, those are started, and take over
-    when they are there; so they cost at most twice what the best choice would have cost.
+    when they are there; so they cost at most twice what the best choice would have cost. If they cannot be started, the
+    threads go on.
     """
 
     failures = LOST
@@ -78,9 +79,12 @@ class ProcessWorkers:
     def _pool_if_ready(self) -> Executor | None:
         if self._pool is None and time.monotonic() - self._tree_began >= SECONDS_BEFORE_PROCESSES:
             self._pool = StartingPool(self.capacity, self._make_pool)
-        if self._pool is None or not (self._pool.is_ready or SECONDS_BEFORE_PROCESSES == 0.0):
+        pool = self._pool
+        if pool is None or not (pool.is_ready or pool.has_failed or SECONDS_BEFORE_PROCESSES == 0.0):
             return None
-        return self._pool.executor()
+        executor = pool.executor()
+        self.message = pool.message
+        return executor
 
     def _make_pool(self) -> Executor:
         self._board.write_problem()
@@ -89,6 +93,8 @@ class ProcessWorkers:
 
     def renew(self) -> bool:
         """Make room for a new pool: a process that ends breaks the whole old one."""
+        if self._pool is not None and self._pool.has_failed:
+            return False  # all others are in threads, which go on
         self._kill_pool()
         return True
 

@@ -100,7 +100,7 @@ def _own_bound(
 ) -> float:
     """Recompute a node's own bound; nothing is proven without one.
 
-    A step that proves no more than what is inherited is dropped, for the ancestor's step is the one to keep: once both
+    A step that proves no more than what is inherited is dropped, for the ancestor's step is the one to keep: once all
     children of a node have bounds of their own, the node's is dropped, and nothing would prove what they inherited.
     """
     nothing = presolved.super_points.scale.nothing_proven

@@ -307,6 +307,9 @@ def test_edited_checkpoints_claim_nothing(tmp_path: Path) -> None:
     plan["points"] = np.sort(plan["points"])
     plan["points"][0] = plan["points"][1]  # a point twice
     np.savez(folder / "plan.npz", **plan)
+    with pytest.raises(InputError, match=r"plan.npz: the plan of the parts is damaged; remove .*parts to start anew"):
+        resumed(tmp_path, [])
+    (folder / "plan.npz").unlink()
     assert resumed(tmp_path, []).lower_bound <= best
     with pytest.raises(InputError, match="belongs to another instance"):
         solve(blobs() + 1, 4, **links(), part_size=30, checkpoint=tmp_path)
@@ -322,6 +325,9 @@ def test_edited_checkpoints_claim_nothing(tmp_path: Path) -> None:
         ("points", np.arange(240)[:, None]),
         ("shares", np.zeros((8, 0), dtype=np.str_)),
         ("loss", np.zeros(3)),
+        ("loss", np.array(np.nan)),
+        ("loss", np.array(-1.0)),
+        ("start", np.array([0, 0, *range(60, 241, 30)])),
         ("iterations", np.array(np.inf)),
         ("head", np.array("[]")),
     ],

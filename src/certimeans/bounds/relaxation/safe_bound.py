@@ -23,7 +23,7 @@ floating point is treated so:
 - What remains, a handful of sums, is covered by subtracting a small multiple of the roundoff times their terms.
 - Underflow: the largest weight is near 1 in working units and no other is below 2^-1000 times that, so coefficients of
   cuts are finite before they are scaled to rows of norm 1. Products of a multiplier with a coefficient that underflow
-  are off by at most 2^-1075 each; the absolute term ``_UNDERFLOW`` in every entry of G, and in the constant, covers
+  are off by at most 2^-1075 each; the absolute term ``UNDERFLOW`` in every entry of G, and in the constant, covers
   10^50 of them.
 
 If anything is not finite, or the eigenvalues cannot be bounded, the bound is minus infinity.
@@ -43,11 +43,10 @@ from certimeans._typing import FloatArray
 from certimeans.bounds.eigenvalues import LARGEST, lowest_eigenvalue_sum
 from certimeans.bounds.relaxation.cuts.rows import CutRows
 from certimeans.bounds.relaxation.model import Relaxation
-from certimeans.problem.rounding import UNIT_ROUNDOFF, rounding_factor
+from certimeans.problem.rounding import ROOM_FOR_CHECKERS, UNIT_ROUNDOFF, rounding_factor
 
-_UNDERFLOW = 1e-270  # above all that can underflow on the way to one number
+UNDERFLOW = 1e-270  # above all that can underflow on the way to one number
 _ROWS = 64  # of a large matrix are worked on at a time: they stay in the cache
-_ROOM_FOR_CHECKERS = 8.0  # how many times the allowance for rounding is taken
 
 
 class SafeBound(NamedTuple):
@@ -122,11 +121,11 @@ def safe_lower_bound(
         right_side = multipliers * rows.right_sides
         constant = relaxation.scatter - float(right_side.sum())
         sizes = abs(relaxation.scatter) + float(np.abs(right_side).sum())
-        constant_error = rounding_factor(len(multipliers) + 16) * sizes + _UNDERFLOW
+        constant_error = rounding_factor(len(multipliers) + 16) * sizes + UNDERFLOW
         if relaxation.size_rows is not None and size_multipliers is not None:
             of_limits, magnitude = relaxation.size_rows.right_side(size_multipliers)
             constant -= of_limits
-            constant_error += rounding_factor(16) * (magnitude + abs(constant)) + _UNDERFLOW
+            constant_error += rounding_factor(16) * (magnitude + abs(constant)) + UNDERFLOW
         if relaxation.box is not None:
             least, least_error = relaxation.box.least(slack, relaxation.forbidden)
             constant += least
@@ -137,7 +136,7 @@ def safe_lower_bound(
     unsafe = constant + spectral
     # Each error term was itself computed with rounding; the factor covers that amply.
     error = constant_error + spectral_error + relaxation.objective_error + 4 * UNIT_ROUNDOFF * abs(unsafe)
-    return SafeBound(unsafe - _ROOM_FOR_CHECKERS * error, unsafe, of_cuts, slack, size_multipliers)
+    return SafeBound(unsafe - ROOM_FOR_CHECKERS * error, unsafe, of_cuts, slack, size_multipliers)
 
 
 def keep_bits(slack: NDArray[np.float32], bits: int) -> None:
@@ -173,7 +172,7 @@ def _admissible_matrix(
         limit -= error * total_of_sizes[upper]
         limit -= 4 * UNIT_ROUNDOFF * (np.abs(objective) + np.abs(summed))
         limit -= taken
-        limit -= 4 * UNIT_ROUNDOFF * np.abs(limit) + _UNDERFLOW
+        limit -= 4 * UNIT_ROUNDOFF * np.abs(limit) + UNDERFLOW
         slack[upper] = taken
         _write_symmetric(limit, first, matrix)
     return matrix, slack

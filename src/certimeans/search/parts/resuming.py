@@ -29,7 +29,7 @@ class Repetition:
 
     def make(self, keys: tuple[Key, ...], _: Collection[PartTask]) -> PartTask:
         """Make a task of some stored parts."""
-        stored = tuple((self.latest[key].entries, self.latest[key].path.read_bytes()) for key in keys)
+        stored = tuple((self.latest[key].entries, _content(self.latest[key].path)) for key in keys)
         return PartTask(keys, tuple(map(self.part_of, keys)), self.effort, stored=stored)
 
     def batch(self) -> int:
@@ -41,6 +41,14 @@ class Repetition:
         key, entries, path, own_cost, is_short = self.latest[outcome.key]
         self.cover.take(key, Known(outcome.value, outcome.cost, entries, path, own_cost, is_short))
         self.announce()
+
+
+def _content(path: Path) -> bytes:
+    """Read a file; one that is gone or cannot be read proves nothing, as an empty one."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def proofs_to_repeat(

@@ -7,6 +7,7 @@ what they claim is proven again.
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import math
@@ -25,6 +26,7 @@ from certimeans._typing import IntArray
 from certimeans.bounds.parts.splitting import Split
 from certimeans.errors import InputError
 from certimeans.problem.instance import Instance
+from certimeans.problem.io.text import read_regular
 from certimeans.search.parts.cover import Known
 from certimeans.search.parts.tasks import Entries, Key, PartOutcome
 
@@ -107,8 +109,7 @@ class PartStore:
 
     def clear(self) -> None:
         """Start anew: what was stored for another split is removed."""
-        for path in self.folder.glob("*"):
-            path.unlink(missing_ok=True)
+        self._remove(self.folder.glob("*"))
 
     def begin(self, plan: Plan) -> None:
         """Say how the problem is split, for a run that resumes this one."""
@@ -166,43 +167,67 @@ class PartStore:
 
     def discard(self, known: Iterable[Known]) -> None:
         """Remove proofs that are needed no more."""
-        for one in known:
-            if isinstance(one.file, Path):
-                one.file.unlink(missing_ok=True)
+        self._remove(one.file for one in known if isinstance(one.file, Path))
 
-    def _complain(self, error: OSError) -> None:
+    def _remove(self, paths: Iterable[Path]) -> None:
+        """Remove files; a folder is none of ours."""
+        for path in paths:
+            try:
+                if path.is_symlink() or not path.is_dir():
+                    path.unlink(missing_ok=True)
+            except OSError as error:
+                self._complain(error, "what is needed no more could not be removed")
+
+    def _complain(self, error: OSError, what: str = "what was proven about the parts could not be saved") -> None:
         if not self.message:
-            _LOGGER.warning("what was proven about the parts could not be saved: %s", error)
-        self.message = f"what was proven about the parts could not be saved: {error}"
+            _LOGGER.warning("%s: %s", what, error)
+        self.message = f"{what}: {error}"
 
     def load_plan(self) -> Plan | None:
-        """Read the split of an earlier run; ``None`` if there is none that can be used.
+        """Read the split of an earlier run; ``None`` if there is none that can be used, and nothing would be lost.
 
         Its proofs of parts that this run does not know are removed.
 
         Raises
         ------
         InputError
-            If it belongs to another instance.
+            If it belongs to another instance or to a format that this version does not read, or if it is damaged and
+            there are proofs that would be lost with it.
         """
-        for passing in self.folder.glob(f"{_PASSING}*"):
-            passing.unlink(missing_ok=True)
-        path = self.folder / "plan.npz"
-        if self._is_temporary or not path.exists():
+        if self._is_temporary:
             return None
+        path = self.folder / "plan.npz"
+        data = _read(path)
+        plan = None if data is None else self._parse(path, data)
+        if data is not None and plan is None and any(True for _ in self.stored(sys.maxsize)):
+            raise InputError(f"{path}: the plan of the parts is damaged; remove {self.folder} to start anew")
+        self._remove(self.folder.glob(f"{_PASSING}*"))
+        return plan
+
+    def _parse(self, path: Path, data: bytes) -> Plan | None:
+        """Return the plan in a file; ``None`` if it is damaged."""
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 head = json.loads(str(arrays["head"]))
+                self._check(path, head["format"], head["fingerprint"])
                 split = Split(
                     arrays["start"], arrays["points"], arrays["shared"], arrays["shares"], float(arrays["loss"])
                 )
                 plan = Plan(split, arrays["labels"], int(arrays["iterations"]) or None)
-                fingerprint, written = head["fingerprint"], head["format"]
-        except Exception:  # noqa: BLE001  # it was being written when the process ended, or edited in any way
+            return plan if _has_types(plan) and _is_valid(plan, self._instance) else None
+        except InputError:
+            raise
+        except Exception:  # noqa: BLE001  # it may be edited in any way
             return None
+
+    def _check(self, path: Path, written: object, fingerprint: object) -> None:
+        """Make sure that a plan can be read, and is about this instance."""
+        if written != _FORMAT:
+            raise InputError(
+                f"{path}: written in format {written}; this version reads format {_FORMAT}; remove it to start anew"
+            )
         if fingerprint != self._instance.fingerprint:
             raise InputError(f"{path}: the checkpoint belongs to another instance (points, weights, k or constraints)")
-        return plan if written == _FORMAT and _has_types(plan) and _is_valid(plan, self._instance) else None
 
     def stored(self, n_parts: int, gap: float = 0.0) -> Iterator[StoredProof]:
         """List what is said to be proven about parts; lines and files that are not whole are left out.
@@ -211,24 +236,43 @@ class PartStore:
         ----------
         gap
             What is to be proven now.
+
+        Raises
+        ------
+        InputError
+            If the list of them cannot be read.
         """
-        index = self.folder / "index.jsonl"
-        if not index.exists():
-            return
-        for line in index.read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in (_read(self.folder / "index.jsonl") or b"").decode("utf-8", errors="replace").splitlines():
             try:
                 content = json.loads(line)
                 key, entries, name = tuple(content["parts"]), content["entries"], str(content["file"])
-            except (ValueError, KeyError, TypeError):
+                path = self.folder / Path(name).name
+                is_there = path.is_file()
+            except (ValueError, KeyError, TypeError, RecursionError, OSError):  # OSError: a name that no file can have
                 continue
-            path = self.folder / Path(name).name
             is_key = all(type(p) is int and 0 <= p < n_parts for p in key) and len(set(key)) == len(key) > 0
-            if is_key and isinstance(entries, list) and path.is_file():
+            if is_key and isinstance(entries, list) and is_there:
                 before, own_cost = content.get("gap"), content.get("own_cost")
                 was_wider = isinstance(before, float) and before > gap
                 is_short = was_wider or content.get("is_cut_short") is True
                 is_cost = isinstance(own_cost, float) and 0 <= own_cost < math.inf
                 yield StoredProof(tuple(sorted(key)), entries, path, own_cost if is_cost else math.inf, is_short)
+
+
+def _read(path: Path) -> bytes | None:
+    """Read a file of ours; ``None`` if there is none.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    try:
+        return read_regular(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def _has_types(plan: Plan) -> bool:
@@ -246,15 +290,17 @@ def _is_valid(plan: Plan, instance: Instance) -> bool:
     """Whether a split that was read divides the weights of the points of this instance, and no more."""
     split, n = plan.split, instance.n_points
     chosen = np.concatenate([split.points, split.shared])
+    least = 0 if len(split.shared) else 1  # points of its own: every part has a share of the others
     return bool(
         plan.labels.shape == (n,)
         and plan.labels.min() >= 0
         and plan.labels.max() < instance.n_clusters
         and 0 <= (plan.iterations or 0) <= _MOST_ITERATIONS
+        and 0 <= split.loss < math.inf
         and len(split.start) > 1
         and split.start[0] == 0
         and split.start[-1] == len(split.points)
-        and (np.diff(split.start) >= 0).all()
+        and (np.diff(split.start) >= least).all()
         and len(chosen) == n
         and chosen.min() >= 0
         and chosen.max() < n

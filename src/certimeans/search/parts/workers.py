@@ -109,7 +109,8 @@ class ThreadWorker(_Workers):
 class ProcessPool(_Workers):
     """Local processes with one BLAS thread each; templates are files that all of them read.
 
-    Processes take a second or two to start; until then, parts are bounded in threads of this process.
+    Processes take a second or two to start; until then, parts are bounded in threads of this process. If they cannot be
+    started, this goes on.
     """
 
     def __init__(self, n_processes: int, deadline: Deadline) -> None:
@@ -131,12 +132,16 @@ class ProcessPool(_Workers):
 
     def submit(self, task: PartTask) -> Outcomes:
         """Queue a task for the next free process, or start it in a thread."""
-        if not self._pool.is_ready:
+        self.message = self._pool.message
+        pool = self._pool.executor() if self._pool.is_ready else None
+        if pool is None:
             return in_background(perform_parts, task, self._deadline)
-        return self._pool.executor().submit(perform_parts, task)
+        return pool.submit(perform_parts, task)
 
     def renew(self) -> bool:
         """Start a new pool: a process that ends breaks the whole old one."""
+        if self._pool.has_failed:
+            return False  # all others are in threads, which go on
         self._pool.kill()
         self._pool = self._new_pool()
         return True

@@ -35,7 +35,8 @@ _LONGER_FIRST_ROUND, _LONGER_ROUNDS = 2.0, 1.5
 
 _MOST_SHIFTED = 3000
 _ROUNDS_WITHOUT_POINT_0 = 3
-"""Cuts with the point 0 take longer to find, at most so many in each round and block, and easy problems need none."""
+"""Cuts with the point 0: at most so many in each round and block, and none in the first rounds, since they take longer
+to find and easy problems need none."""
 
 
 _NEARLY_DECIDED, _LONGER = 0.04, 4.0

@@ -38,11 +38,8 @@ from certimeans.bounds.relaxation.blocks.model import BlockCuts, Links, SizeBloc
 from certimeans.bounds.relaxation.blocks.sharing import Map
 from certimeans.bounds.relaxation.cuts.pool import Cuts
 from certimeans.bounds.relaxation.cuts.rows import CutRows
-from certimeans.bounds.relaxation.safe_bound import ALL_BITS, keep_bits
-from certimeans.problem.rounding import UNIT_ROUNDOFF, rounding_factor
-
-_UNDERFLOW = 1e-270  # above all that can underflow on the way to one number
-_ROOM_FOR_CHECKERS = 8.0  # how many times the allowance for rounding is taken
+from certimeans.bounds.relaxation.safe_bound import ALL_BITS, UNDERFLOW, keep_bits
+from certimeans.problem.rounding import ROOM_FOR_CHECKERS, UNIT_ROUNDOFF, rounding_factor
 
 
 class BlockBound(NamedTuple):
@@ -129,14 +126,14 @@ def block_bound(
         of_slack, error = _least_of_slack(blocks, slack)
         of_links = math.fsum(cuts.links.multipliers) + _constant_of_lifting(blocks, cuts)
         constant = blocks.scatter - of_links + of_slack
-        error += 8 * UNIT_ROUNDOFF * (abs(blocks.scatter) + of_links + abs(of_slack)) + _UNDERFLOW
+        error += 8 * UNIT_ROUNDOFF * (abs(blocks.scatter) + of_links + abs(of_slack)) + UNDERFLOW
         for value, value_error in values:
             constant += value
             error += value_error + 4 * UNIT_ROUNDOFF * (abs(constant) + abs(value))
     if not abs(constant) < LARGEST:
         return no_bound(blocks)
     error += blocks.relaxation.objective_error
-    return BlockBound(constant - _ROOM_FOR_CHECKERS * error, constant, cuts, row_multipliers, slack)
+    return BlockBound(constant - ROOM_FOR_CHECKERS * error, constant, cuts, row_multipliers, slack)
 
 
 def _least_of_slack(blocks: SizeBlocks, slack: NDArray[np.float32]) -> tuple[float, float]:
@@ -148,7 +145,7 @@ def _least_of_slack(blocks: SizeBlocks, slack: NDArray[np.float32]) -> tuple[flo
     value, magnitude = math.fsum(own), math.fsum(np.abs(own))
     below = np.minimum(np.triu(slack, 1), 0.0) * np.where(blocks.closed, 0.0, blocks.most)
     rest = 2.0 * float(below.sum())
-    return value + rest, rounding_factor(3 * blocks.size + 64) * (magnitude + abs(rest)) + _UNDERFLOW
+    return value + rest, rounding_factor(3 * blocks.size + 64) * (magnitude + abs(rest)) + UNDERFLOW
 
 
 def sums_of_block(
@@ -220,6 +217,6 @@ def _lowered_matrix(
     error += 8 * UNIT_ROUNDOFF * (np.abs(objective) + np.abs(summed) + np.abs(of_rows))
     matrix -= slack
     matrix -= np.triu(slack, 1).T
-    matrix -= error + 4 * UNIT_ROUNDOFF * np.abs(matrix) + _UNDERFLOW
+    matrix -= error + 4 * UNIT_ROUNDOFF * np.abs(matrix) + UNDERFLOW
     lowered: FloatArray = np.minimum(matrix, matrix.T)
     return lowered
