@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.reliability.outcome import Outcome
 from certimeans import solve
 from tests.search.test_faults import worker_pids
-from tests.search.test_solve import branching_points, hard_points
+from tests.search.test_solve import branching_points, endless_points
 
 _SECONDS_AFTER_A_SIGNAL = 3.0
 _SOLVES = 20
@@ -24,15 +24,15 @@ _SOLVES = 20
 def interrupted(seeds: range) -> Outcome:
     """Send SIGINT or SIGTERM at a random moment; incumbent and valid bound must come within seconds."""
     outcome = Outcome()
-    points = hard_points(300)  # more than a minute of work
-    reference = solve(points, 15, time_limit=5)
+    points = endless_points()
+    reference = solve(points, 8, time_limit=5)
     for seed in seeds:
         delay = 0.3 + 2 * np.random.default_rng([6, seed]).random()
         sent = signal.SIGINT if seed % 2 else signal.SIGTERM
         timer = threading.Timer(delay, os.kill, (os.getpid(), sent))
         timer.start()
         began = time.monotonic()
-        result = solve(points, 15, n_jobs=1 + seed // 2 % 2)
+        result = solve(points, 8, n_jobs=1 + seed // 2 % 2)
         late = time.monotonic() - began - delay
         outcome.note_worst("seconds after the signal", round(late, 2))
         is_right = result.status == "interrupted" and result.labels is not None and late < _SECONDS_AFTER_A_SIGNAL
