@@ -17,6 +17,7 @@ from certimeans import solve
 from certimeans.certificate.check import verify
 from certimeans.certificate.geometry import PointData
 from certimeans.certificate.joins import least_join
+from certimeans.certificate.regions import Cost, _least_sum
 from certimeans.errors import CertificateError, MalformedCertificateError
 from tests.oracles.far import far_instance
 
@@ -130,6 +131,19 @@ def test_a_missing_proof_counts_as_one_with_more_clusters_or_zero(forged: Path) 
     change(forged, drop)
     with pytest.raises(CertificateError, match=r"proves only|other points"):
         verify(forged)
+
+
+def test_several_processes_prove_the_same(genuine: Path) -> None:
+    """A few proofs at a time are handed to them."""
+    assert verify(genuine, n_jobs=2).lower_bound == verify(genuine).lower_bound
+
+
+def test_sums_beyond_all_floats_may_stand_beside_infinity() -> None:
+    """Two regions cost more than a float can hold, and one cannot have a single cluster; two of them can be paid."""
+    largest = Fraction(np.finfo(float).max)
+    tables: list[list[Cost]] = [[largest], [largest], [math.inf, Fraction(1)]]
+    assert _least_sum(tables, 3) == math.inf
+    assert _least_sum(tables, 4) == 2 * largest + 1
 
 
 def test_a_proof_for_another_number_of_clusters(forged: Path) -> None:

@@ -99,7 +99,7 @@ def _places(data: PointData, groups: IntArray, size: int) -> _Places:
 def _means(data: PointData, groups: IntArray, size: int, exponents: list[int]) -> tuple[FloatArray, FloatArray]:
     """Return the float nearest to each coordinate of a mean, in powers of two, and that nearest to what is left."""
     near = np.empty((size, len(exponents)))
-    near[groups] = np.ldexp(data.points, -np.array(exponents, dtype=np.int64))  # right for single points
+    near[groups] = np.ldexp(data.points, -np.array(exponents, dtype=np.int32))  # right for single points
     rest = np.zeros_like(near)
     several = np.flatnonzero(np.bincount(groups, minlength=size) > 1)
     if several.size:

@@ -12,6 +12,7 @@ are exact, and rounded down once.
 from __future__ import annotations
 
 import math
+from collections import deque
 from concurrent.futures import Future
 from fractions import Fraction
 from pathlib import Path
@@ -54,18 +55,23 @@ def regions(context: Context, state: State, step: Step) -> float:
     region_of_group, groups = _regions_of_groups(state, region_of, step)
     sizes = np.bincount(region_of_group, minlength=count).tolist()
     known: dict[tuple[int, int], float] = {}
-    waiting: dict[tuple[int, int], Future[float]] = {}
-    for claim in _claims(step, sizes):
+    waiting: deque[tuple[tuple[int, int], Future[float]]] = deque()
+    region, members, own = -1, np.empty(0, dtype=np.int64), state
+    for claim in sorted(_claims(step, sizes), key=lambda claim: claim.region):
         where = f"{step.where}, proof {claim.number}"
-        members = np.flatnonzero(region_of == claim.region)
-        own = state.restricted(members)
+        if claim.region != region:
+            region, members = claim.region, np.flatnonzero(region_of == claim.region)
+            own = state.restricted(members)
         place = (claim.region, claim.clusters)
         path = part_path(certificate.folder, step, claim.number)
         if context.pool is None:
-            known[place] = _prove(data, context.arithmetic, path, claim, members, own, where)
-        else:
-            waiting[place] = context.pool.submit(_prove_in_pool, path, claim, members, own, where)
-    known |= {place: future.result() for place, future in waiting.items()}
+            known[place] = _prove(data, context.arithmetic, path, claim, members, own.copy(), where)
+            continue
+        waiting.append((place, context.pool.submit(_prove_in_pool, path, claim, members, own, where)))
+        if len(waiting) > 4 * context.n_jobs:  # each holds a copy of what is known of its region
+            done, future = waiting.popleft()
+            known[done] = future.result()
+    known |= {place: future.result() for place, future in waiting}
     inside = data.cost(groups, len(region_of_group))
     joined = inside + least_join(data, groups, len(region_of_group), region_of_group)
     apart = _least_sum(_tables(known, sizes), certificate.k)
@@ -141,7 +147,8 @@ def _least_sum(tables: list[list[Cost]], k: int) -> Cost:
         following: dict[int, Cost] = {}
         for used, before in least.items():
             for clusters, cost in enumerate(table[: k - used], start=1):
-                total = before + cost
+                # A fraction beyond the largest float cannot be added to an infinite one.
+                total = math.inf if math.inf in (before, cost) else before + cost
                 if used + clusters not in following or total < following[used + clusters]:
                     following[used + clusters] = total
         least = following

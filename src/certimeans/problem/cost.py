@@ -90,8 +90,9 @@ def cost_of_points(points: FloatArray, weights: FloatArray, labels: IntArray, k:
         return rest, rest
     # Correctly rounded sums; what underflows when features are brought to one exponent is covered by the absolute term.
     exponent = int(exponents[others].max())
-    least = math.fsum(np.ldexp(low[others], exponents[others] - exponent).tolist())
-    most = math.fsum(np.ldexp(high[others], exponents[others] - exponent).tolist())
+    shifts = (exponents[others] - exponent).astype(np.int32)  # older versions of NumPy know no others on Windows
+    least = math.fsum(np.ldexp(low[others], shifts).tolist())
+    most = math.fsum(np.ldexp(high[others], shifts).tolist())
     unit, tiny = Fraction(2) ** exponent, len(others) * _TINY
     least = max(0.0, least * (1 - 4 * UNIT_ROUNDOFF) - tiny)
     return rest + Fraction(least) * unit, rest + Fraction(most * (1 + 4 * UNIT_ROUNDOFF) + tiny) * unit

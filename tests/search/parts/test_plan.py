@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -239,6 +240,44 @@ def test_if_there_is_time_cuts_are_worth_it() -> None:
     assert choose_quickly(given(), quick_law).is_ample
     chosen = choose_quickly(given(gap=0.05), quick_law)
     assert (chosen.size, chosen.iterations, chosen.is_ample) == (200, 3, False)
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(100.0, 40), (30.0, 12), (8.0, 3), (1.0, 3), (math.inf, 12)])
+def test_a_first_bound_has_more_iterations_where_these_halve_what_it_loses(seconds: float, expected: int) -> None:
+    """6 % of the time usually; within 30 s that is 5, but 12 cost 2 s of at most 6, and lose less than half."""
+    quick = QuickPilots(100, 40, 40, {3: 1.0, 5: 1.2, 12: 2.0, 40: 6.0}, {3: 0.2, 5: 0.15, 12: 0.06, 40: 0.04})
+    chosen = quick.to_begin_with(seconds)
+    assert (chosen.iterations, chosen.most) == (expected, expected)
+
+
+def test_parts_may_be_as_large_as_there_is_time_for_iterations() -> None:
+    """32 s: half of it is twice what 40 iterations take, so parts may be 2^(2/3) times as large."""
+    quick = QuickPilots(100, 12, 40, {12: 1.0, 40: 8.0})
+    assert quick.largest_in_time(32.0) == pytest.approx(100 * 2 ** (2 / 3))
+    assert quick.largest_in_time(math.inf) == math.inf
+    foretold = QuickPilots(100, 5, 40, {3: 1.0, 5: 1.4})  # 0.2 s for each, 8.4 s for 40
+    assert foretold.largest_in_time(16.8) == pytest.approx(100)
+
+
+def test_without_time_for_larger_parts_small_ones_are_all_there_is() -> None:
+    """1 s for each iteration of all parts: 100 s are ten times what three take, but cuts would need larger parts."""
+    chosen = choose_quickly(given(seconds=60.0), lambda s, i: replace(quick_law(s, i), seconds=0.04 * i * s / 200))
+    assert not chosen.is_ample
+    assert chosen.iterations == 40
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(1.0, [400, 200, 100]), (5.0, [400])])
+def test_choosing_leaves_most_of_the_time_to_the_parts(seconds: float, expected: list[int]) -> None:
+    """Pilots far from the gap: smaller ones are looked at only as long as that takes little of the 20 s."""
+    looked_at: list[int] = []
+
+    def pilot(size: int, share: float) -> Pilot:
+        looked_at.append(size)
+        return Pilot(0.5 * size / 400, share, is_cut_short=True)
+
+    left = lambda: 20.0 - seconds * len(looked_at)  # noqa: E731
+    choose_size(given(seconds=20.0), pilot, has_time=lambda: False, seconds_left=left)
+    assert looked_at == expected
 
 
 def test_fewer_iterations_if_parts_take_longer_than_it_seemed() -> None:

@@ -17,6 +17,8 @@ from certimeans import InfeasibleError, InputError, Progress, SolveStatus, solve
 from certimeans._typing import FloatArray
 from certimeans.result import SolveResult
 from certimeans.search.limits import Limits
+from certimeans.search.regions.account import Account, Pair
+from certimeans.search.regions.problem import RegionProblem
 from certimeans.search.regions.search import FOLDER
 from certimeans.solver import solve_instance
 from tests.oracles.far import far_instance
@@ -195,6 +197,35 @@ def test_another_instance_in_the_folder_is_refused(tmp_path: Path) -> None:
     solve(messy(1e3, n=30), 3, checkpoint=tmp_path)
     with pytest.raises(InputError, match="another instance"):
         solve(messy(1e4, n=30), 3, checkpoint=tmp_path)
+
+
+def test_a_region_that_cannot_be_saved_is_searched_all_the_same(tmp_path: Path) -> None:
+    """A folder that became unusable hours after the start: what was proven is worth more than what could be saved."""
+    folder = tmp_path / "saved"
+    solve(messy(1e3), 3, checkpoint=folder)
+    for region in (folder / FOLDER).iterdir():
+        for file in region.glob("checkpoint*.json"):
+            file.write_text("{", encoding="utf-8")
+    result = solve(messy(1e3), 3, checkpoint=folder)
+    assert result.status is SolveStatus.OPTIMAL
+    assert "a region is searched without being saved: " in result.message
+    assert "the checkpoint is damaged" in result.message
+
+
+def test_time_is_kept_while_many_problems_are_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each allocation of many clusters needs problems that are not known yet; the limit ends that."""
+    slow = Account.problem
+
+    def problem(account: Account, pair: Pair) -> RegionProblem:
+        if pair not in account.problems:
+            time.sleep(0.3)
+        return slow(account, pair)
+
+    monkeypatch.setattr(Account, "problem", problem)
+    began = time.perf_counter()
+    result = solve(np.concatenate([messy(1e3), messy(1e3) + 1e6]), 40, time_limit=1.0)
+    assert time.perf_counter() - began < 2.5
+    assert result.status is SolveStatus.TIME_LIMIT
 
 
 def test_questions_about_a_result_by_regions() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from certimeans._typing import IntArray
 from certimeans.bounds.parts.matching import Template
@@ -18,8 +19,12 @@ from certimeans.search.parts.splits import StoppedError
 from certimeans.search.parts.tasks import PartOutcome
 from certimeans.search.parts.uniting import parts_of_small_ones
 
-First = tuple[Split, Cover]
-"""Small parts, and what is known about them."""
+
+class First(NamedTuple):
+    """Small parts, and what is known about them."""
+
+    split: Split
+    cover: Cover
 
 
 @dataclass
@@ -90,14 +95,14 @@ class Splitter:
         """
         if isinstance(part_size, int):
             return self._of_size(part_size, labels, None)
-        first, rough = None, self.sizing.split_roughly(labels)
+        first, quick, rough = None, None, self.sizing.split_roughly(labels)
         if self.has_clustering:
             quick = self.sizing.choose_quickly(rough, labels)
             if not quick.is_ample:
                 n_parts = self.sizing.number_of_parts(quick.size)
                 return FreshSplit(self.sizing.splits.split_quickly(labels, n_parts), labels, quick)
             first = self.first_pass(self.sizing, quick)
-        return self._of_size(self.sizing.choose(rough, labels), labels, first)
+        return self._of_size(self.sizing.choose(rough, labels, quick), labels, first)
 
     def _of_size(self, size: int, labels: IntArray, first: First | None) -> FreshSplit:
         sizing, n_parts = self.sizing, self.sizing.number_of_parts(size)
@@ -109,7 +114,9 @@ class Splitter:
         if better is not None:
             labels, trial = better, None
         elif trial is not None and not trial.is_final and first is not None:
-            united = parts_of_small_ones(*first, n_parts, self.presolved, labels, self.most_lost_by_uniting)
+            united = parts_of_small_ones(
+                first.split, first.cover, n_parts, self.presolved, labels, self.most_lost_by_uniting
+            )
             if united is not None:
                 split, pieces = united
                 return FreshSplit(split, labels, None, trial.own_loss, template, seconds, pieces=pieces)

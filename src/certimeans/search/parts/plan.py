@@ -12,6 +12,8 @@ _HOPELESS = 0.6
 """Share of the gap: parts that lose more by clusterings of their own are too small."""
 _FAR = 2.0
 """So many times the gap: parts that are cut short there are too large."""
+_MOST_FOR_PILOTS = 0.3
+"""So much of the time may be taken by pilots of smaller parts, after those of too large ones."""
 _GROWTH = 4.0
 """About how much longer all parts together take if they are twice as large."""
 _STRETCH = 2.0
@@ -26,6 +28,12 @@ _QUICK = 60.0
 """Without a time limit, the first pass over all parts is meant to take about so many seconds."""
 _FEW_ITERATIONS = (3, 5, 12, 40)
 """Of parts without cuts, if time is short: about there the bound has gained most of what it will."""
+_SHARE_TO_BEGIN_WITH, _MOST_TO_BEGIN_WITH = 0.06, 0.2
+"""Of the time, for a first bound: usually, and at most."""
+_WORTH_MORE = 0.5
+"""A first bound may have more than the usual time if it loses only so much of what it would lose."""
+_FOR_ITERATIONS = 0.5
+"""Of the time may be taken by some dozens of iterations of all parts: what cuts take comes on top."""
 _AMPLE = 10.0
 """With so many times what the quickest parts take, templates and cuts prove more than iterations without them."""
 
@@ -89,8 +97,8 @@ class QuickPilots:
         What was chosen.
     most
         Iterations at most: no more than were chosen if those are enough.
-    totals
-        Seconds that all parts of this size take, by the number of iterations.
+    totals, losses
+        Seconds that all parts of this size take, and what their bounds lose, by the number of iterations.
     is_ample
         Whether there is time for more than that: larger parts, with cuts.
     """
@@ -99,7 +107,30 @@ class QuickPilots:
     iterations: int
     most: int
     totals: dict[int, float] = field(default_factory=dict)
+    losses: dict[int, float] = field(default_factory=dict)
     is_ample: bool = False
+
+    def to_begin_with(self, seconds: float) -> QuickPilots:
+        """Return what a first bound has: iterations for a small share of the time, or more where the loss halves."""
+        seconds = seconds if math.isfinite(seconds) else _QUICK
+        chosen = self.iterations_within(_SHARE_TO_BEGIN_WITH * seconds)
+        for n, total in self.totals.items():
+            is_worth_it = n in self.losses and self.losses[n] <= _WORTH_MORE * self.losses[chosen]
+            if chosen < n <= self.most and total <= _MOST_TO_BEGIN_WITH * seconds and is_worth_it:
+                chosen = n
+        return replace(self, iterations=chosen, most=chosen)
+
+    def largest_in_time(self, seconds: float) -> float:
+        """Return how large parts may be for some dozens of iterations of all of them to take half of the time.
+
+        An iteration takes time with the power 2.5 of the size of a part, and there are fewer parts.
+        """
+        if math.isinf(seconds):
+            return math.inf
+        *before, (n, total) = self.totals.items()
+        each = (total - before[-1][1]) / (n - before[-1][0]) if before else total / n
+        usual = total + (_FEW_ITERATIONS[-1] - n) * max(each, 0.0)
+        return self.size * (_FOR_ITERATIONS * seconds / usual) ** (2 / 3) if usual > 0 else math.inf
 
     def iterations_within(self, seconds: float) -> int:
         """Return how many iterations there is time for."""
@@ -127,6 +158,7 @@ def choose_size(
     tuned_loss: Callable[[int], float] | None = None,
     has_time: Callable[[], bool] = lambda: True,
     scout: Callable[[int, float], Pilot] | None = None,
+    seconds_left: Callable[[], float] | None = None,
 ) -> int:
     """Choose the size whose parts reach the gap soonest, or come closest to it in the time that there is.
 
@@ -143,7 +175,10 @@ def choose_size(
         Whether there is time for pilots of another size.
     scout
         Bounds some parts that are too small, within so many seconds each, to learn how much bounds lose.
+    seconds_left
+        What is left of the time for all parts; choosing takes time, too.
     """
+    left = seconds_left or (lambda: given.seconds)
     known: dict[int, Pilot] = {}
 
     def total(size: int) -> float:
@@ -161,7 +196,7 @@ def choose_size(
         return found.loss > given.gap and (has_time or found.own_loss > _MOSTLY * found.loss)
 
     def look_at(size: int) -> None:
-        known[size] = pilot(size, given.seconds * given.capacity / -(-given.size // size))
+        known[size] = pilot(size, min(given.seconds, left()) * given.capacity / -(-given.size // size))
 
     def may_be_smaller(size: int, smaller: int) -> bool:
         return smaller < size and smaller not in known and (merit(size)[0] > given.gap or not is_hopeless(smaller))
@@ -183,13 +218,19 @@ def choose_size(
     while (
         best <= first
         and may_be_smaller(best, smaller := max(given.smallest, best // 2))
-        and (has_time() or is_far_off(best))
+        and (has_time() or (is_far_off(best) and _may_look_again(given.seconds, left(), len(known))))
     ):
         look_at(smaller)
         if merit(smaller) > merit(best):
             break
         best = smaller
     return best
+
+
+def _may_look_again(seconds: float, left: float, n_looked_at: int) -> bool:
+    """Whether one more size leaves most of the time, if it takes as long as those before."""
+    used = 0.0 if math.isinf(seconds) else seconds - left
+    return used * (1 + 1 / n_looked_at) <= _MOST_FOR_PILOTS * seconds
 
 
 def _first_to_look_at(
@@ -260,13 +301,15 @@ def choose_quickly(
         """Bound parts of a size with more and more iterations; return what all would take with the fewest."""
         nonlocal best
         totals: dict[int, float] = {}
+        losses: dict[int, float] = {}
         for iterations in _FEW_ITERATIONS:
             found = pilot(size, iterations)
+            losses[iterations] = found.loss
             total = totals[iterations] = -(-given.size // size) * found.seconds / given.capacity
             done = min(1.0, given.seconds / total) if total > 0 else 1.0
             merit = max(done * found.loss + 1 - done, given.gap), total
             if best is None or merit < best[:2]:
-                best = *merit, QuickPilots(size, iterations, iterations, totals)
+                best = *merit, QuickPilots(size, iterations, iterations, totals, losses)
             if found.loss <= given.gap or total > given.seconds or not has_time():
                 break
         return totals[_FEW_ITERATIONS[0]]
@@ -274,7 +317,8 @@ def choose_quickly(
     size = middle = max(given.smallest, given.first // 2)
     quickest = look_at(size)
     assert best is not None  # noqa: S101  # one pilot is better than none
-    if best[0] > given.gap and _AMPLE * quickest <= given.seconds:
+    has_time_for_larger = best[2].largest_in_time(given.seconds) >= _STEP * size
+    if best[0] > given.gap and _AMPLE * quickest <= given.seconds and has_time_for_larger:
         return replace(best[2], most=max(best[2].totals), is_ample=True)
     while best[0] > given.gap and quickest <= given.seconds and 2 * size <= given.first and has_time():
         size *= 2

@@ -45,7 +45,6 @@ _NEGLIGIBLE = 0.02  # of the gap: what splitting may cost without anybody notici
 _LITTLE = 0.05  # of the gap: what splitting may cost for parts to be made of small ones
 _LEAST_GAIN = 0.1  # of what is missing: parts that gained less were bounded again in vain
 _FEW_PARTS, _SECONDS_BETWEEN_NEWS = 200, 0.1  # each of a few parts is announced; more come in by the hundred
-_SHARE_FOR_FIRST_PASS = 0.06  # of the time: for a bound to begin with
 
 
 class PartsSearch:
@@ -196,13 +195,11 @@ class PartsSearch:
     def _first_pass(self, sizing: Sizing, quick: QuickPilots) -> First:
         """Bound small parts with few iterations, which takes next to no time: a bound to begin with."""
         assert self._labels is not None  # noqa: S101  # set before
-        seconds = _SHARE_FOR_FIRST_PASS * self.deadline.remaining()
-        iterations = quick.iterations_within(seconds if math.isfinite(seconds) else 0.0)
-        quick = replace(quick, iterations=iterations, most=iterations)
+        quick = quick.to_begin_with(self.deadline.remaining())
         self._split = sizing.splits.split(self._labels, sizing.number_of_parts(quick.size))
         self._cover, self._is_passing = Cover(self._split.n_parts), True
         self._pass(self._cover.tops, quick)
-        self._first = self._split, self._cover
+        self._first = First(self._split, self._cover)
         self._split = self._cover = self._now = None
         self._is_passing = False
         if self._must_stop():
@@ -272,8 +269,8 @@ class PartsSearch:
         )
         is_done = self._dispatcher.run(todo, tasks.make, tasks.batch, tasks.at_a_time)
         self._template = tasks.template
-        if self._first is not None and self._cover.total() >= self._first[1].total():
-            self.store.discard(self._first[1].known.values())
+        if self._first is not None and self._cover.total() >= self._first.cover.total():
+            self.store.discard(self._first.cover.known.values())
             self._first = None
         self._announce()
         return is_done
@@ -383,8 +380,8 @@ class PartsSearch:
 
     def _proven(self) -> Proven:
         split, cover, rest = self._split, self._cover, self._rest
-        if self._first is not None and (cover is None or cover.total() < self._first[1].total()):
-            (split, cover), rest = self._first, None
+        if self._first is not None and (cover is None or cover.total() < self._first.cover.total()):
+            split, cover, rest = self._first.split, self._first.cover, None
         return Proven(
             self.presolved,
             self.incumbent,

@@ -46,7 +46,7 @@ _SHARE_FOR_PILOTS = 0.15  # after that no further sizes are looked at
 _NEARLY = 1.04  # what pilots aim at is reached if they are as close as that
 _SHARE_FOR_ITERATIONS = 0.6  # of the time for a pilot: the rest is for proving a bound and putting it away
 _MOST_FOR_PROVING = 0.1
-_PILOTS_PER_WORKER = 4
+_PILOTS_PER_WORKER, _PARTS_PER_PILOT = 4, 4  # no more pilots than that share of all parts, if they are few
 _MORE_FOR_FINAL_PILOTS = 1.2  # times the share: what is proven about them counts, and to go on with it later costs more
 _FEW_PARTS = 150  # of so many, pilots are a share worth keeping, and a split that matches well is made in no time
 _SECONDS_TO_LOAD = 1.0  # a pilot that takes longer is believed at once
@@ -105,16 +105,21 @@ class Sizing:
             lambda: self.splits.deadline.elapsed() < end,
         )
 
-    def choose(self, rough: Split, labels: IntArray) -> int:
-        """Return how many super-points a part should have."""
+    def choose(self, rough: Split, labels: IntArray, quick: QuickPilots | None = None) -> int:
+        """Return how many super-points a part should have; quick pilots say which sizes take too long."""
+        given = self._circumstances()
+        if quick is not None:
+            largest = int(max(given.smallest, min(given.largest, quick.largest_in_time(given.seconds))))
+            given = replace(given, largest=largest, first=min(given.first, largest))
         end = self.splits.deadline.elapsed() + _SHARE_FOR_PILOTS * self.splits.deadline.remaining()
         return choose_size(
-            self._circumstances(),
+            given,
             lambda size, seconds: self._pilot(self._best_trial(rough, labels, size), size, seconds),
             lambda size: self._plain_trial(rough, labels, size).unavoidable,
             lambda size: self.trial(rough, labels, size).unavoidable,
             lambda: self.splits.deadline.elapsed() < end,
             lambda size, seconds: self._pilot(self._plain_trial(rough, labels, size), size, seconds),
+            lambda: _SHARE_FOR_PARTS * self.splits.deadline.remaining(),
         )
 
     def split_roughly(self, labels: IntArray) -> Split:
@@ -218,7 +223,8 @@ class Sizing:
 
     def _quick_pilot(self, rough: Split, labels: IntArray, size: int, iterations: int) -> Pilot:
         """Bound parts of a size with so many iterations each; as many before them, to have all code loaded."""
-        keys = self._some_keys(rough, size, _PILOTS_PER_WORKER * self.workers.capacity)
+        count = max(self.workers.capacity, self.number_of_parts(size) // _PARTS_PER_PILOT)
+        keys = self._some_keys(rough, size, min(_PILOTS_PER_WORKER * self.workers.capacity, count))
         effort = replace(self.splits.effort, iterations=iterations)
         tasks = {
             key: PartTask((key,), (make_part(self.presolved, rough, labels, key),), effort, seed=self.splits.seed)

@@ -17,7 +17,7 @@ from typing import Any
 from certimeans.bounds.covariance import CovarianceBounder
 from certimeans.bounds.protocol import Question
 from certimeans.deadline import Deadline
-from certimeans.errors import InternalError
+from certimeans.errors import InputError, InternalError
 from certimeans.presolve.reduce import Presolved
 from certimeans.printing import regions_in_words, scientific_up
 from certimeans.proof.steps import CovarianceStep, Step
@@ -84,6 +84,7 @@ class _RegionsSearch:
         self.account = Account(presolved, regions, how["seed"], deadline, how["settings"])
         self._how = how
         self._store, self._checkpointer = store, Checkpointer(store)
+        self._unsaved = ""
         whole = CovarianceBounder().bound(Question(presolved.super_points, lambda: incumbent.cost, deadline))
         self._covariance = whole.bound.value
 
@@ -120,6 +121,8 @@ class _RegionsSearch:
             if all(pair in self.account.problems for pair in chosen):
                 return max(filter(self._is_open, chosen), key=self.account.room, default=None)
             for pair in chosen:
+                if self.deadline.passed():  # many clusters in many dimensions take a while to begin with
+                    return None
                 self.account.problem(pair)
 
     def _is_open(self, pair: Pair) -> bool:
@@ -132,14 +135,10 @@ class _RegionsSearch:
     def _work_on(self, pair: Pair, problem: RegionProblem) -> None:
         """Search one problem for a while."""
         assert problem.presolved is not None  # noqa: S101  # others are closed
-        gap, nodes, store = self.limits.gap, self.limits.nodes, None
+        gap, nodes, store = self.limits.gap, self.limits.nodes, self._open_store(problem)
         # A bound that misses the cutoff by the gap is enough.
         aim = self.account.aim(pair, self.account.cheapest().counts, self._target())
         problem.incumbent.cutoff = aim / (1 - gap) * (1 + 2.0**-45)
-        if self._store is not None:
-            folder = self._store.folder / FOLDER / problem.instance.fingerprint[:16]
-            store = CheckpointStore(folder, problem.instance)
-            problem.saved = store.open() if problem.saved is None else problem.saved
         if nodes is not None:
             nodes = max(1, nodes - self.account.count_nodes(but=pair))
         outcome = branch_and_bound(
@@ -153,6 +152,19 @@ class _RegionsSearch:
             **self._how,
         )
         problem.take(outcome)
+
+    def _open_store(self, problem: RegionProblem) -> CheckpointStore | None:
+        """Return where a problem is saved; that this is impossible now is no reason to lose what was proven."""
+        if self._store is None:
+            return None
+        store = CheckpointStore(self._store.folder / FOLDER / problem.instance.fingerprint[:16], problem.instance)
+        try:
+            problem.saved = store.open() if problem.saved is None else problem.saved
+        except InputError as error:
+            self._unsaved = f"a region is searched without being saved: {error}"
+            self.history.say(self._unsaved, self.deadline.elapsed())
+            return None
+        return store
 
     def _seconds(self) -> float:
         """Return how long one search may take: without a limit, as long as it likes."""
@@ -237,4 +249,4 @@ class _RegionsSearch:
         elif status is not SolveStatus.OPTIMAL:
             told = dict.fromkeys(problem.message for problem in self.account.problems.values())
             said += [message for message in told if message]
-        return "; ".join([*said, *filter(None, [self._checkpointer.message])])
+        return "; ".join([*said, *filter(None, [self._checkpointer.message, self._unsaved])])
