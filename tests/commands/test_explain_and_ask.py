@@ -126,13 +126,17 @@ def test_a_conversation_without_standard_streams(out: Path, redirected: str, cod
     assert not (out / "answers.csv").exists()
 
 
-def converse(out: Path, text: str, *options: str) -> str:
-    done = subprocess.run(
+def interview(out: Path, text: str, *options: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
         [sys.executable, "-c", PROGRAM, "ask", str(out), "--interactive", "--decided", "1000", *options],
         input=text.encode(),
         capture_output=True,
         check=False,
     )
+
+
+def converse(out: Path, text: str, *options: str) -> str:
+    done = interview(out, text, *options)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()
 
@@ -160,23 +164,7 @@ def test_a_conversation_through_a_pipe(out: Path) -> None:
 def test_answers_that_cannot_be_written_are_told(out: Path) -> None:
     """A folder that is not there: the conversation ends with the exit code for that, and nothing is lost."""
     missing = out / "missing" / "a.csv"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            PROGRAM,
-            "ask",
-            str(out),
-            "--interactive",
-            "--decided",
-            "1000",
-            "--output",
-            str(missing),
-        ],
-        input="Anna Weber, Karl Groß, must-link\nq\n".encode(),
-        capture_output=True,
-        check=False,
-    )
+    done = interview(out, "Anna Weber, Karl Groß, must-link\nq\n", "--output", str(missing))
     assert done.returncode == 5
     assert f"{missing}: the file cannot be written" in done.stderr.decode()
     assert "the answers were: Anna Weber = Karl Groß\n" in done.stderr.decode()
