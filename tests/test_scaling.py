@@ -7,10 +7,10 @@ import pytest
 
 from benchmarks.suite import scaling
 from benchmarks.suite.large_instances import Folders
-from benchmarks.suite.scaling_dask import Costs
+from benchmarks.suite.scaling_dask import Costs, dask_name
 from benchmarks.suite.scaling_fit import Curve, Point, fit_power_law, gap_point, time_point
 from benchmarks.suite.scaling_instances import full_plan, quick_plan
-from benchmarks.suite.scaling_machines import describe_hundred
+from benchmarks.suite.scaling_machines import describe_hundred, describe_machines
 from benchmarks.suite.scaling_report import report, slope_in_words
 
 COSTS = Costs(search=8.0, split=1.5, end=0.5, parts=200, cold=0.4, warm=0.2, wait=0.05, client=0.004, scheduler=0.002,
@@ -117,6 +117,23 @@ def test_costs_are_read_off_a_run_with_one_worker() -> None:
     costs = Costs.of(measured)
     assert (costs.serial, costs.parts, costs.bytes) == (6.0, 10, 100.0)
     assert (costs.wait, costs.client, costs.scheduler) == pytest.approx((0.05, 0.02, 0.01))
+
+
+def test_what_is_sent_once_is_no_part_of_a_task() -> None:
+    """Ten tasks of 70 bytes with results of 30 are 1 kB in all, whatever the solved part has that workers keep."""
+    plan = full_plan()
+    measured = {
+        "search_seconds": 3.0, "split_seconds": 2.0, "pass_seconds": 6.0, "end_seconds": 1.0, "tasks": 10, "gap": 0.004,
+        "cold_parts": 1, "cold_seconds": 1.0, "warm_seconds": 0.5, "client_processor": 0.2, "scheduler_processor": 0.1,
+        "task_bytes": 70.0, "result_bytes": 30.0, "template_bytes": 5e6, "wall": 12.0,
+    }  # fmt: skip
+    rows = {
+        (dask_name(plan, workers), plan.dask_gap, None): measured | {"workers": workers, "wall": 12.0 / workers}
+        for workers in (1, 2)
+    }
+    text = describe_machines(plan, rows).replace("\n", " ")
+    assert "that is 1 kB in all. What most parts start from, 5 MB of solved parts, is sent to each worker once" in text
+    assert "and the whole 2.00 times" in text
 
 
 def test_the_basic_setting_is_measured_once() -> None:

@@ -1,7 +1,7 @@
 """A run by parts on a Dask cluster on loopback: what each part costs, and what that says about many machines.
 
-Each task has one part, as it would have with many workers. The executor of Dask's client notes when each task is handed
-in and when its result arrives; tasks and results are weighed afterwards, as pickles.
+Each task has one part, as it would have with many workers. What hands tasks to the cluster notes when that is, and when
+each result arrives; tasks, results and what was sent to the workers beforehand are weighed afterwards, as pickles.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+from unittest.mock import patch
 
 from benchmarks.suite.large_instances import blobs
 from benchmarks.suite.scaling_instances import Plan
 from certimeans import Instance, Limits, SolveResult, solve_instance
 from certimeans.bounds.parts.settings import PartSettings
 from certimeans.report.environment import environment_line
+from certimeans.search.dask_executor import DaskExecutor
 from certimeans.search.executors import connect
 from certimeans.search.limits import Progress
+from certimeans.search.parts import workers as part_workers
 from certimeans.search.parts.tasks import PartOutcome, PartTask
 from certimeans.search.settings import NodeSettings
 from certimeans.warmup import prepare_for_parts
@@ -41,6 +44,8 @@ class Traffic:
 
     Attributes
     ----------
+    tasks
+        Each with its future, and what stands for the solved part that the workers have and it starts from, if any.
     before
         When there was last news before the first task: the search for a clustering had ended.
     processor
@@ -48,25 +53,26 @@ class Traffic:
     """
 
     began: float = field(default_factory=time.perf_counter)
-    tasks: list[tuple[PartTask, Future[list[PartOutcome]]]] = field(default_factory=list)
+    tasks: list[tuple[PartTask, Any, Future[list[PartOutcome]]]] = field(default_factory=list)
     before: float = 0.0
     first: float = math.inf
     last: float = 0.0
     processor: tuple[float, float] = (0.0, 0.0)
 
-    def watch(self, executor: Any) -> Any:
-        """Note all that is handed to an executor from now on."""
+    def executor(self, client: Any) -> Any:
+        """Return what hands tasks to a cluster, and notes them."""
+        executor: Any = DaskExecutor(client)
         hand_in: Callable[..., Future[list[PartOutcome]]] = executor.submit
 
-        def submit(perform: Callable[..., Any], task: PartTask) -> Future[list[PartOutcome]]:
+        def submit(perform: Callable[..., Any], task: PartTask, there: Any = None) -> Future[list[PartOutcome]]:
             if not self.tasks:
                 self.first, self.processor = self._now(), (time.process_time(), 0.0)
-            future = hand_in(perform, task)
-            self.tasks.append((task, future))
+            future = hand_in(perform, task) if there is None else hand_in(perform, task, there)
+            self.tasks.append((task, there, future))
             future.add_done_callback(self._note_result)
             return future
 
-        executor.submit = submit  # on the executor itself: the solver knows Dask's by its class
+        executor.submit = submit
         return executor
 
     def hear(self, _: Progress) -> None:
@@ -100,9 +106,9 @@ def measure_on_dask(plan: Plan, workers: int) -> dict[str, Any]:
             for _ in range(2 * workers):  # until all workers have loaded all code
                 _solve(points[:_WARM_UP], plan, limits, client, None)
             traffic = Traffic()
-            executor = traffic.watch(client.get_executor(pure=False))
             of_scheduler = client.run_on_scheduler(time.process_time)
-            result = _solve(points, plan, limits, executor, traffic)
+            with patch.object(part_workers, "DaskExecutor", traffic.executor):
+                result = _solve(points, plan, limits, client, traffic)
             wall = time.perf_counter() - traffic.began
             of_scheduler = client.run_on_scheduler(time.process_time) - of_scheduler
             row = _row(plan, workers, result, traffic)
@@ -112,11 +118,11 @@ def measure_on_dask(plan: Plan, workers: int) -> dict[str, Any]:
     return row | {"wall": wall, "end_seconds": wall - traffic.last, "scheduler_processor": of_scheduler}
 
 
-def _solve(points: Any, plan: Plan, limits: Limits, executor: Any, traffic: Traffic | None) -> SolveResult:
+def _solve(points: Any, plan: Plan, limits: Limits, client: Any, traffic: Traffic | None) -> SolveResult:
     return solve_instance(
         Instance(points, plan.base.k),
         limits,
-        executor=executor,
+        executor=client,
         part_size=plan.dask_part_size,
         settings=_ONE_PART_PER_TASK,
         callback=None if traffic is None else traffic.hear,
@@ -124,10 +130,12 @@ def _solve(points: Any, plan: Plan, limits: Limits, executor: Any, traffic: Traf
 
 
 def _row(plan: Plan, workers: int, result: SolveResult, traffic: Traffic) -> dict[str, Any]:
-    done = [(task, future.result()) for task, future in traffic.tasks]
-    cold = [outcome.seconds for task, outcomes in done if task.template is None for outcome in outcomes]
-    warm = [outcome.seconds for task, outcomes in done if task.template is not None for outcome in outcomes]
-    templates = [_weight(task.template) for task, _ in done[-1:]]
+    done = [(task, there, future.result()) for task, there, future in traffic.tasks]
+    cold, warm = [], []
+    for task, there, outcomes in done:
+        starts_cold = task.template is None and there is None
+        (cold if starts_cold else warm).extend(outcome.seconds for outcome in outcomes)
+    templates = {there.key: _weight(there.result()) for _, there, _ in done if there is not None}
     return {
         "name": dask_name(plan, workers),
         "target_gap": plan.dask_gap,
@@ -147,9 +155,9 @@ def _row(plan: Plan, workers: int, result: SolveResult, traffic: Traffic) -> dic
         "cold_seconds": fmean(cold or warm),
         "warm_seconds": fmean(warm or cold),
         "client_processor": traffic.processor[1] - traffic.processor[0],
-        "template_bytes": fmean(templates),
-        "task_bytes": fmean(_weight(task) for task, _ in done),
-        "result_bytes": fmean(_weight(outcomes) for _, outcomes in done),
+        "template_bytes": sum(templates.values()),
+        "task_bytes": fmean(_weight(task) for task, _, _ in done),
+        "result_bytes": fmean(_weight(outcomes) for _, _, outcomes in done),
     }
 
 

@@ -24,11 +24,10 @@ limit: Dask's scheduler and workers of one thread each, all of them processes on
 loopback. *cold* parts have no solved part to start from; *client* is the process that calls `solve`."""
 
 _RATIO = """\
-A task has {task}, of which {template} are the solved part that it starts from, and its result {result} (as
-pickles, means over all {count}); that is {total} in all, and {lean} without the solved part. With two workers
-instead of one, the parts are done {ratio:.2f} times as fast (from what the first run cost, {expected:.2f} is
-expected), and the whole {whole:.2f} times. Two workers, the scheduler and the client shared the cores of this
-machine."""
+A task has {task}, and its result {result} (as pickles, means over all {count}); that is {total} in all. What most
+parts start from, {template} of solved parts, is sent to each worker once. With two workers instead of one, the
+parts are done {ratio:.2f} times as fast (from what the first run cost, {expected:.2f} is expected), and the whole
+{whole:.2f} times. Two workers, the scheduler and the client shared the cores of this machine."""
 
 _FORECAST = """\
 Computed from the run with one worker, not measured: the time with more workers, and how many times as fast as
@@ -90,7 +89,6 @@ def _ratio(one: dict[str, Any], two: dict[str, Any]) -> str:
         result=_size(one["result_bytes"]),
         count=one["tasks"],
         total=_size(costs.bytes * costs.parts),
-        lean=_size((costs.bytes - one["template_bytes"]) * costs.parts),
         ratio=one["pass_seconds"] / two["pass_seconds"],
         expected=costs.pass_seconds(1, loopback) / costs.pass_seconds(2, loopback),
         whole=one["wall"] / two["wall"],

@@ -14,6 +14,7 @@ from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background, result_before
+from certimeans.search.dask_executor import DaskExecutor
 from certimeans.search.node import NodeReport, Outcome, Task
 from certimeans.search.workers import LOST, perform
 from certimeans.warmup import prepare
@@ -142,7 +143,7 @@ class DaskWorkers(ForeignWorkers):
         self._watch = ClusterWatch(client, deadline)
         self.failures = dask_failures()
         self.failures_elsewhere = (CancelledError,)  # the problem was lost with a worker that held it
-        super().__init__(presolved, executor or client.get_executor(pure=False), 1)
+        super().__init__(presolved, executor or DaskExecutor(client), 1)
         self._watch.look()
         self._note()
 

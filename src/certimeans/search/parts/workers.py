@@ -18,6 +18,7 @@ from certimeans.bounds.parts.matching import Template
 from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.search.background import in_background
+from certimeans.search.dask_executor import DaskExecutor
 from certimeans.search.foreign_workers import ClusterWatch, dask_client, dask_failures, send_to_all
 from certimeans.search.parts.tasks import PartOutcome, PartTask, perform_parts, write_template
 from certimeans.search.process_pool import StartingPool, make_process_pool
@@ -185,7 +186,7 @@ class DaskPool(ForeignPool):
         self._watch = ClusterWatch(client, deadline)
         self.failures = dask_failures()
         self.failures_elsewhere = (CancelledError,)
-        super().__init__(executor or client.get_executor(pure=False), 1)
+        super().__init__(executor or DaskExecutor(client), 1)
         self._watch.look()
         self._note()
 
