@@ -8,7 +8,7 @@ import pytest
 from benchmarks.suite import scaling
 from benchmarks.suite.large_instances import Folders
 from benchmarks.suite.scaling_dask import Costs, dask_name
-from benchmarks.suite.scaling_fit import Curve, Point, fit_power_law, gap_point, time_point
+from benchmarks.suite.scaling_fit import Curve, Point, Rows, fit_power_law, gap_point, time_point
 from benchmarks.suite.scaling_instances import full_plan, quick_plan
 from benchmarks.suite.scaling_machines import describe_hundred, describe_machines
 from benchmarks.suite.scaling_report import report, slope_in_words
@@ -127,7 +127,7 @@ def test_what_is_sent_once_is_no_part_of_a_task() -> None:
         "cold_parts": 1, "cold_seconds": 1.0, "warm_seconds": 0.5, "client_processor": 0.2, "scheduler_processor": 0.1,
         "task_bytes": 70.0, "result_bytes": 30.0, "template_bytes": 5e6, "wall": 12.0,
     }  # fmt: skip
-    rows = {
+    rows: Rows = {
         (dask_name(plan, workers), plan.dask_gap, None): measured | {"workers": workers, "wall": 12.0 / workers}
         for workers in (1, 2)
     }

@@ -131,10 +131,10 @@ def _solve(points: Any, plan: Plan, limits: Limits, client: Any, traffic: Traffi
 
 def _row(plan: Plan, workers: int, result: SolveResult, traffic: Traffic) -> dict[str, Any]:
     done = [(task, there, future.result()) for task, there, future in traffic.tasks]
-    cold, warm = [], []
+    seconds: dict[bool, list[float]] = {True: [], False: []}  # of parts that start cold, and of the others
     for task, there, outcomes in done:
-        starts_cold = task.template is None and there is None
-        (cold if starts_cold else warm).extend(outcome.seconds for outcome in outcomes)
+        seconds[task.template is None and there is None] += [outcome.seconds for outcome in outcomes]
+    cold, warm = seconds[True], seconds[False]
     templates = {there.key: _weight(there.result()) for _, there, _ in done if there is not None}
     return {
         "name": dask_name(plan, workers),

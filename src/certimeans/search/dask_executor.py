@@ -24,7 +24,7 @@ class DaskExecutor(Executor):
     def submit(
         self, function: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Future[Result]:
-        """Let the cluster call a function; futures of the client among the arguments stand for what is there already."""
+        """Let the cluster call a function; the client's futures among the arguments stand for what is there already."""
         there = self._client.submit(function, *args, pure=False, **kwargs)
         here: Future[Result] = Future()
         here.add_done_callback(lambda _: there.cancel() if here.cancelled() else None)
@@ -33,8 +33,9 @@ class DaskExecutor(Executor):
 
 
 async def _pass_on(client: Any, there: Any, here: Future[Any]) -> None:
-    """Wait in the client's loop until a task of the cluster ends, and let a future of this process end in the same way."""
-    result, error = None, None
+    """Wait in the client's loop until a task of the cluster ends, and end a future of this process in the same way."""
+    result: Any = None
+    error: BaseException | None = None
     try:
         result = await client.gather(there, asynchronous=True)
     except (asyncio.CancelledError, CancelledError) as lost:
