@@ -17,7 +17,7 @@ class Cluster:
     def __init__(self, folder: Path, n_workers: int = 2) -> None:
         self._folder = folder
         self._started: list[subprocess.Popen[bytes]] = []
-        self._start("scheduler", "--port", "0")
+        self.scheduler = self._start("scheduler", "--port", "0")
         self.workers: list[subprocess.Popen[bytes]] = []
         for _ in range(n_workers):
             self.add_worker()

@@ -14,7 +14,7 @@ from certimeans.deadline import Deadline
 from certimeans.errors import InputError
 from certimeans.presolve.reduce import Presolved
 from certimeans.search.background import in_background, result_before
-from certimeans.search.dask_executor import DaskExecutor
+from certimeans.search.dask_executor import DaskExecutor, is_closed
 from certimeans.search.node import NodeReport, Outcome, Task
 from certimeans.search.workers import LOST, perform
 from certimeans.warmup import prepare
@@ -73,6 +73,7 @@ class ClusterWatch:
 
     def __init__(self, client: Any, deadline: Deadline) -> None:
         self._client = client
+        self._address = client.scheduler.address if client.scheduler is not None else "an unknown address"
         self._deadline = deadline
         self._looked = -math.inf
         self.n_threads = 0
@@ -93,12 +94,18 @@ class ClusterWatch:
         self._looked = time.monotonic()
         if self.n_threads:
             self.message = ""
-        elif not self.message:
-            address = self._client.scheduler.address
-            self.message = (
-                f"the Dask cluster at {address} has no workers; start one with: dask worker {address} --nthreads 1"
+        else:
+            self._warn(
+                f"the connection to the Dask cluster at {self._address} is lost"
+                if is_closed(self._client)
+                else f"the Dask cluster at {self._address} has no workers; "
+                f"start one with: dask worker {self._address} --nthreads 1"
             )
-            _LOGGER.warning("%s", self.message)
+
+    def _warn(self, message: str) -> None:
+        if message != self.message:
+            self.message = message
+            _LOGGER.warning("%s", message)
 
 
 def dask_failures() -> tuple[type[BaseException], ...]:
