@@ -77,7 +77,7 @@ CHECKS = (
     Check(checkpoints.edited_checkpoints, "edited checkpoints", 300, 50),
     Check(checkpoints.failing_writes, "writes that fail as on a full disk, then resume", 20, 2),
     Check(checkpoints.full_disks, "full disks, then resume", 100, 10),
-    Check(kills.killed_solver, "kill -9 of the solver, then resume", 75, 5),
+    Check(kills.killed_solver, "kill -9 of the solver, then resume", 110, 5),
     Check(kills.killed_local_workers, "kill -9 of a local worker", 120, 2),
     Check(kills.killed_dask_workers, "kill -9 of a Dask worker", 80, 2),
     Check(faults.interrupted, "Ctrl-C and SIGTERM", 40, 10, is_timed=True),

@@ -31,6 +31,7 @@ _SMALL = 2**28  # bytes; for larger arrays, the memory is looked at first
 _BLOCK = 2**22  # bytes that are expanded at a time
 _UNREADABLE = (OSError, ValueError, TypeError, SyntaxError, RuntimeError, EOFError, MemoryError, KeyError, IndexError,
                OverflowError, AttributeError, struct.error, zipfile.BadZipFile, zlib.error)  # fmt: skip
+_BEGINNINGS = (b"PK\x03\x04", b"PK\x05\x06")  # of zip archives with and without entries
 Array = NDArray[Any]
 
 
@@ -85,11 +86,15 @@ class Archive:
         self._path = path
         self._file = open_regular(path)
         try:
+            begins_as_one = self._file.read(4) in _BEGINNINGS
             self._archive = zipfile.ZipFile(self._file)
         except (*_UNREADABLE, NotImplementedError) as error:
             self._file.close()
             raise InputError(f"{path}: cannot be read as a zip archive ({error})") from None
         self._entries = {entry.filename: entry for entry in self._archive.infolist()}
+        if not begins_as_one:  # zipfile looks from the end and skips what stands before; NumPy and others do not
+            self.close()
+            raise InputError(f"{path}: cannot be read as a zip archive (something stands before it)")
 
     def close(self) -> None:
         """Close the file."""

@@ -49,6 +49,13 @@ def empty_npz(folder: Path) -> None:
 
 
 @_file_tampering
+def npz_with_something_before_it(folder: Path) -> None:
+    """Zip archives are found from their end; NumPy takes this one for a pickle."""
+    path = folder / "certificate.npz"
+    path.write_bytes(b"x" + path.read_bytes())
+
+
+@_file_tampering
 def missing_npz(folder: Path) -> None:
     (folder / "certificate.npz").unlink()
 
