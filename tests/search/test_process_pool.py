@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
+import struct
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
-from concurrent.futures import Executor, wait
+from concurrent.futures import BrokenExecutor, Executor, wait
 from typing import Any
 
 import joblib.externals.loky.backend.process as loky_process
@@ -44,6 +46,39 @@ def test_a_process_that_grows_goes_on_without_a_warning() -> None:
         assert {first, grown, *(future.result() for future in waiting)} == {first}
     assert told == []
     pool.shutdown(wait=True)
+
+
+def die_while_sending() -> None:
+    """Send the beginning of a result, and be killed."""
+    frame: Any = sys._getframe()
+    while "result_queue" not in frame.f_locals:  # that of loky's loop
+        frame = frame.f_back
+    os.write(frame.f_locals["result_queue"]._writer.fileno(), struct.pack("!i", 100_000) + b"x")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+# A killed worker cannot clean up after itself, and loky's finalizers complain about that.
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_process_that_is_killed_while_it_sends_a_result_breaks_the_pool() -> None:
+    """All futures end, after a look or when the pool is killed, and no thread or process is left behind."""
+    for is_looked_after in (True, False):
+        pool = StartingPool(2, lambda: make_process_pool(2))
+        executor: Any = pool.executor()
+        processes, manager = list(executor._processes.values()), executor._executor_manager_thread
+        futures = [executor.submit(time.sleep, 600), executor.submit(die_while_sending)]
+        while not any(process.exitcode for process in processes):
+            time.sleep(0.01)
+        end = time.monotonic() + 30
+        while is_looked_after and wait(futures, timeout=0.1).not_done:
+            assert time.monotonic() < end
+            pool.look()
+        pool.kill()
+        assert not wait(futures, timeout=30).not_done
+        assert all(isinstance(future.exception(), BrokenExecutor) for future in futures)
+        manager.join(30)
+        assert not manager.is_alive()
+        assert all(process.exitcode is not None for process in processes)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.2, 0.5, 0.9])

@@ -7,10 +7,12 @@ no longer than a run, so they may grow.
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, wait
 from contextlib import suppress
@@ -23,6 +25,9 @@ from certimeans.search.background import in_background
 _SECONDS_TO_KILL = 0.4
 _SECONDS_TO_KILL_AT_THE_START = 3.0
 """Processes that outlive this one while they are still being started complain, on whatever this one prints to."""
+
+_SECONDS_TO_NOTICE = 1.0
+"""How long loky may take to notice that a process has died; usually it is a matter of milliseconds."""
 
 NOT_STARTED = (OSError, ImportError, RuntimeError, MemoryError)
 """What may be raised when processes cannot be started: too many of them, no shared memory, a full disk."""
@@ -51,6 +56,16 @@ def end_incomplete_pool(pool: Executor | None) -> None:
     for process in list(getattr(pool, "_processes", {}).values()):
         with suppress(OSError):
             process.terminate()
+
+
+def _end_stuck_pool(pool: Any) -> None:
+    """End a pool that waits for the rest of a result whose process was killed while it sent it.
+
+    loky reads that from a pipe which it can itself write to, so that it would never find the end; all futures raise
+    ``BrokenExecutor`` when it does.
+    """
+    end_incomplete_pool(pool)
+    pool._result_queue._writer.close()
 
 
 def _prepare(parent: int, folder: Path | None, prepare: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
@@ -82,6 +97,7 @@ class StartingPool:
         self._lock = threading.Lock()
         self._is_killed = False
         self._pool: Executor | None = None
+        self._first_seen_dead = math.inf  # on the clock of time.monotonic
         self.message = ""
         self._started = in_background(self._start, count, make)
 
@@ -105,10 +121,25 @@ class StartingPool:
         """
         return self._started.result()
 
+    def look(self) -> None:
+        """End the pool if loky does not notice that one of its processes has died; to be called now and then."""
+        pool: Any = self._pool
+        if pool is None or not self._started.done() or pool._flags.broken or pool._flags.shutdown:
+            return
+        if all(process.exitcode is None for process in list(pool._processes.values())):
+            self._first_seen_dead = math.inf
+        elif math.isinf(self._first_seen_dead):
+            self._first_seen_dead = time.monotonic()
+        elif time.monotonic() - self._first_seen_dead > _SECONDS_TO_NOTICE:
+            _end_stuck_pool(pool)
+
     def kill(self) -> None:
         """Kill the processes; loky's own cleaning up goes on in a thread if it takes longer."""
-        seconds = _SECONDS_TO_KILL if self._started.done() else _SECONDS_TO_KILL_AT_THE_START
-        wait([in_background(self._kill)], timeout=seconds)
+        is_complete = self._started.done()
+        killed = in_background(self._kill)
+        wait([killed], timeout=_SECONDS_TO_KILL if is_complete else _SECONDS_TO_KILL_AT_THE_START)
+        if is_complete and self._pool is not None and not killed.done():
+            _end_stuck_pool(self._pool)
 
     def _kill(self) -> None:
         with self._lock:

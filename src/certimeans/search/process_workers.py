@@ -57,8 +57,10 @@ class ProcessWorkers:
         self._mail.listen(hear)
 
     def deliver(self) -> None:
-        """Pass on the reports."""
+        """Pass on the reports, and look after the processes."""
         self._mail.deliver()
+        if self._pool is not None:
+            self._pool.look()
 
     def publish(self, incumbent_cost: float) -> None:
         """Let all processes see the cost."""

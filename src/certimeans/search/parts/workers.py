@@ -131,6 +131,10 @@ class ProcessPool(_Workers):
             return template
         return path
 
+    def look(self) -> None:
+        """Look after the processes."""
+        self._pool.look()
+
     def submit(self, task: PartTask) -> Outcomes:
         """Queue a task for the next free process, or start it in a thread."""
         self.message = self._pool.message
